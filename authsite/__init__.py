@@ -47,6 +47,7 @@ PACKAGES = (
     "providers",
     "oauth.registration_endpoint",
     "oauth.codes",
+    "oauth.device",
     "oauth.consents",
     "oauth.personal",
     "oauth.authorization",

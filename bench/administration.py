@@ -12,6 +12,7 @@ as long as everything is in memory. The time of the clock stands beside them.
 """
 
 import argparse
+import os
 import re
 import statistics
 import time
@@ -34,9 +35,8 @@ from tests.support.statements import noted
 
 from . import administration_cases as cases
 from . import administration_data as data
-from . import administration_groups
+from . import administration_groups, machine
 from . import administration_plans as plans
-from . import machine
 
 SMALL = 10_000  # users of the second database
 PAGE, LIST = 0.150, 0.020  # seconds that a page and a list of 50 may take
@@ -69,6 +69,7 @@ def main():
     options.add_argument("--alone", action="store_true", help="without the small database")
     options.add_argument("--plans", action="store_true", help="show those of the slow statements")
     given = options.parse_args()
+    os.environ["PGAPPNAME"] = f"bench {os.getpid()}"  # to tell whose connections they are
     if not given.reuse:
         make(given.url, given.users)
     large = Place(given.url, given.runs)
@@ -123,7 +124,10 @@ class Place:
 
     def backends(self):
         """The processes of PostgreSQL that answer this application."""
-        query = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        query = (
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+            " AND application_name = current_setting('application_name')"
+        )
         with self.site.database.autocommit.connect() as connection:
             return connection.scalars(text(query)).all()
 

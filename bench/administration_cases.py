@@ -175,7 +175,8 @@ def values(site):
         )
         member = one("SELECT user_id FROM group_members WHERE group_name = :it LIMIT 1", it=LARGE)
         newest = one(
-            "SELECT request_id, address, at FROM audit_events ORDER BY at DESC LIMIT 1 OFFSET 500"
+            "SELECT request_id, address, at FROM audit_events"
+            " WHERE request_id IS NOT NULL ORDER BY at DESC LIMIT 1 OFFSET 500"
         )
         oldest = one("SELECT request_id FROM audit_events ORDER BY id LIMIT 1")
         session = one("SELECT id FROM web_sessions WHERE user_id = :it LIMIT 1", it=middle.id)

@@ -105,7 +105,7 @@ INSERT INTO invitations (id, email, key, version, created_at, expires_at)
     SELECT gen_random_uuid(), 'new' || n || '@example.com', 'new' || n || '@example.com', 0,
     now() - interval '1 second' * n, now() + interval '6 days'
     FROM generate_series(1, {{invitations}}) AS n
-"""
+"""  # noqa: S608  all of it is written here
 INDEXES = """
 SELECT 'DROP INDEX ' || i.indexrelid::regclass, pg_get_indexdef(i.indexrelid)
 FROM pg_index i WHERE i.indrelid::regclass::text = ANY(:tables)

@@ -1,53 +1,60 @@
-"""What it takes to change and to delete the group with a tenth of all users."""
+"""Some of the batches in which the group with a tenth of all users is changed and deleted."""
 
 import time
 
-from sqlalchemy import text
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from authsite.context import Context
+from authsite.groups import service
+from authsite.groups.service import BATCH, GroupValues
+from authsite.platform.audit.cause import Cause
+from authsite.platform.http.request_info import RequestInfo
+from authsite.users.groups.models import GroupMember
 
 from . import machine
 from .administration_data import LARGE
 
-WATCHED = 60  # seconds
+BATCHES = 10  # of each
 
 
 def measure(place):
-    """Change the level of the large group, unbind its scope, and delete it, by the API."""
-    print("| what | s | processor s | status | of the members after it |")
-    print("|---|---|---|---|---|", flush=True)
-    for name, method, body in (
-        ("another title", "PATCH", {"title": "All"}),
-        ("require_acr", "PATCH", {"require_acr": "aal2"}),
-        ("unbind the scope", "PATCH", {"scopes": []}),
-        ("delete", "DELETE", {}),
-    ):
-        place.signed_in = 0
-        place.sign_in()
-        began, ran = time.perf_counter(), time.thread_time() + machine.running(place.backends())
-        pids = place.backends()
-        ran = time.thread_time() + machine.running(pids)
-        answer = place.site.http.request(
-            f"/v1/admin/groups/{LARGE}", method=method, headers=place.headers, status="*",
-            **({"json": body} if False else {"body": _json(body), "content_type": "application/json"}),
+    """Change the level of the large group, unbind its scope, and remove members, by batches."""
+    services = place.site.app.registry["authsite"]
+    with Session(services.database.transactional) as db:
+        ctx = Context(services, lambda: RequestInfo(address="192.0.2.1"), lambda: db)
+        of_group = GroupMember.group_name == LARGE
+        with db.begin():
+            members = db.scalar(select(func.count()).select_from(GroupMember).where(of_group))
+        print(f"{members:,} members: {-(-members // BATCH):,} batches of {BATCH}\n")
+        print("| what | ms of a batch | of PostgreSQL | seconds of all |")
+        print("|---|---|---|---|", flush=True)
+        for name, values in (
+            ("require_acr", GroupValues(require_acr="aal2")),
+            ("unbind the scope", GroupValues(scopes="")),
+        ):
+            with db.begin():
+                effect = service.change(ctx, LARGE, values, Cause("command"))
+            after = [None]
+
+            def update(effect=effect, after=after):
+                after[0] = service.update_members(ctx, LARGE, effect, after[0])
+
+            _report(place, db, name, update, members)
+        _report(
+            place, db, "delete", lambda: service.remove_some(ctx, LARGE, Cause("command")), members
         )
-        took = time.perf_counter() - began
-        ran = time.thread_time() + machine.running(pids) - ran
-        print(f"| {name} | {took:.1f} | {ran:.1f} | {answer.status_int} | {_left(place)} |", flush=True)
 
 
-def _left(place):
-    query = (
-        "SELECT count(*) FROM group_members WHERE group_name = :it",
-        "SELECT count(*) FROM users WHERE labels = :it || '=aal2'",
-        "SELECT count(*) FROM families WHERE scope LIKE '%bench:read%' AND revoked_at IS NULL",
+def _report(place, db, name, step, members):
+    pids = place.backends()
+    own, other = time.thread_time(), machine.running(pids)
+    for _ in range(BATCHES):
+        with db.begin():
+            step()
+    own, other = time.thread_time() - own, machine.running(pids) - other
+    each = (own + other) / BATCHES
+    whole = each * members / BATCH
+    print(
+        f"| {name} | {1000 * each:.0f} | {1000 * other / BATCHES:.0f} | {whole:.0f} |", flush=True
     )
-    with place.site.database.autocommit.connect() as connection:
-        connection.execute(text("SET statement_timeout = 0"))
-        found = [connection.scalar(text(each), {"it": LARGE} if ":it" in each else {}) for each in query]
-        connection.invalidate()
-    return "{:,} members, {:,} labels with the level, {:,} sign-ins with the scope".format(*found)
-
-
-def _json(body):
-    import json
-
-    return json.dumps(body).encode()

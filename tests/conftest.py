@@ -23,10 +23,20 @@ gc.set_threshold(50_000)
 
 from authsite.platform.db.base import Base
 from authsite.platform.runtime import clock
-from tests.support import commands, databases, extent, folders, mails, quick_bcrypt
+from tests.support import (
+    commands,
+    databases,
+    extent,
+    folders,
+    mails,
+    quick_bcrypt,
+    quick_start,
+)
 from tests.support.frozen import FrozenClock
 from tests.support.host import HostSite
 from tests.support.site import WEB, Site
+
+quick_start.use()
 
 
 def need(available, what):
@@ -73,6 +83,20 @@ REAL_BCRYPT = (
     TESTS / "test_bench.py",
     *(PASSWORDS / f"test_{name}.py" for name in ("hashing", "pool", "scheme")),
 )
+# All processes of the service are forks here (`commands`), which hash as this process does. A
+# whole run has bcrypt itself here, too.
+FORKED = (
+    SYSTEM / "browser",
+    TESTS / "conformance",
+    *(
+        SYSTEM / "servers" / f"test_{name}.py"
+        for name in (
+            "races", "code_races", "provider_races", "rate_limit_race", "recovery_races",
+            "bridge", "cli_clients", "cli_users", "client_renewal", "cookies", "framing",
+            "mail_flows", "nginx", "node_clients", "oauth_clients",
+        )
+    ),
+)  # fmt: skip
 
 
 def pytest_generate_tests(metafunc):
@@ -99,17 +123,54 @@ def pytest_collection_modifyitems(config, items):
     wanted = config.getoption("database")
 
     def on_another(item):
-        parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        return wanted is not None and parameters.get("backend", wanted) != wanted
+        return wanted is not None and backend_of(item, wanted) != wanted
 
-    config.hook.pytest_deselected(items=[item for item in items if on_another(item)])
-    items[:] = [item for item in items if not on_another(item)]
+    repeated = set() if wanted or extent.ALL else repeated_on_postgresql(items)
+    left_out = [item for item in items if on_another(item) or item in repeated]
+    config.hook.pytest_deselected(items=left_out)
+    left_out = set(left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def backend_of(item, default=None):
+    """The database that the test runs on."""
+    return item.callspec.params.get("backend", default) if hasattr(item, "callspec") else default
+
+
+def repeated_on_postgresql(items):
+    """The tests with a further value, of those that are on PostgreSQL with their file or folder.
+
+    They remain on SQLite; a whole run has all on both (CONTRIBUTING.md, "Databases").
+    """
+    seen, found = set(), set()
+    for item in items:
+        if backend_of(item) != "postgresql" or has_each_value(item):
+            continue
+        test = (item.path, item.cls, item.originalname)
+        if test in seen:
+            found.add(item)
+        seen.add(test)
+    return found
+
+
+def has_each_value(item):
+    """Whether each value of the test is tried on both databases also in the usual run."""
+    return (
+        any(mark.name == "both_databases" for mark in item.own_markers)
+        or any(mark.kwargs.get("each_value") for mark in item.iter_markers("both_databases"))
+        or any("backend" in mark.args[0] for mark in item.iter_markers("parametrize"))
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures
 def pytest_runtest_setup(item):
-    """Hash quickly in one process; what is about hashing, or starts servers, has bcrypt itself."""
-    quick_bcrypt.use(not any(item.path.is_relative_to(path) for path in REAL_BCRYPT))
+    """Hash quickly; what is about hashing, or starts an installed service, has bcrypt itself."""
+    quick_bcrypt.use(is_in(item, () if extent.ALL else FORKED) or not is_in(item, REAL_BCRYPT))
+
+
+def is_in(item, paths):
+    """Whether the test is in one of these files or folders."""
+    return any(item.path.is_relative_to(path) for path in paths)
 
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")

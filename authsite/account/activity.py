@@ -26,6 +26,8 @@ _WORDS: Mapping[Event, str] = {
     Event.BROWSER_REMEMBERED: _("Browser remembered after a second factor"),
     Event.CONSENT_GIVEN: _("Application allowed to sign you in"),
     Event.CONSENT_WITHDRAWN: _("Access of an application removed"),
+    Event.DEVICE_APPROVED: _("Program allowed to sign you in, by its code"),
+    Event.DEVICE_DENIED: _("Program not allowed to sign you in"),
     Event.EMAIL_CHANGE_REQUESTED: _("Change of the e-mail address requested"),
     Event.EMAIL_CHANGE_CANCELED: _("Change of the e-mail address canceled"),
     Event.EMAIL_CHANGE_REVERTED: _("Change of the e-mail address taken back"),

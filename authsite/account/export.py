@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import select
 
 from authsite.context import Context
 from authsite.platform.audit.cause import Cause, details_of
@@ -16,9 +16,8 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import record
 from authsite.platform.db.base import Base
-from authsite.platform.rate_limit import delays, limit_subject
-from authsite.platform.rate_limit.limiter import counted_by, subject_hash, subject_key
-from authsite.platform.rate_limit.models import LimitCounter
+from authsite.platform.rate_limit import counters, limit_subject
+from authsite.platform.rate_limit.limiter import counted_by
 from authsite.platform.runtime import clock
 from authsite.platform.user_data import USER_DATA, UserData
 from authsite.sign_in.reauthentication import ProofFields, require_proof
@@ -82,24 +81,25 @@ def list_counters(ctx: Context, user_id: uuid.UUID) -> list[dict[str, Any]]:
     Counters that combine these with an address are found only by someone who has that address.
     """
     return [
-        {"limit": counted_by(row.key), **_values(row, ["count", "expires_at"])}
-        for row in ctx.db.scalars(
-            select(LimitCounter).where(counters_of(ctx, user_id)).order_by(LimitCounter.key)
-        )
+        {"limit": counted_by(key), "count": count, "expires_at": clock.rfc3339(expires_at)}
+        for key, count, expires_at in running_counters(ctx, user_id)
     ]
 
 
-def counters_of(ctx: Context, user_id: uuid.UUID) -> ColumnElement[bool]:
-    """The condition for `list_counters`."""
+def running_counters(ctx: Context, user_id: uuid.UUID) -> Sequence[counters.Running]:
+    """`list_counters` as they are stored."""
+    return counters.running(ctx, _subjects(ctx, user_id))
+
+
+def end_counters(ctx: Context, user_id: uuid.UUID) -> int:
+    """End the counters of `list_counters`; how many there were."""
+    return counters.end(ctx, _subjects(ctx, user_id))
+
+
+def _subjects(ctx: Context, user_id: uuid.UUID) -> tuple[str, ...]:
+    """What the limits count of the user alone."""
     names = ctx.db.scalars(select(LoginName.key).where(LoginName.user_id == user_id))
-    subjects = (limit_subject(user_id), *names)
-    if limiter := ctx.services.rate_limits:
-        keys = [key for each in subjects for key in delays.keys_of(limiter, each)]
-        return LimitCounter.key.in_(keys)
-    # A command has no limiter, and may read the whole table.
-    key = subject_key(ctx.settings)
-    hashes = [subject_hash(key, subject) for subject in subjects]
-    return or_(*(LimitCounter.key.contains(hashed) for hashed in hashes))
+    return (limit_subject(user_id), *names)
 
 
 def _values(row: Base, columns: Sequence[str]) -> dict[str, Any]:

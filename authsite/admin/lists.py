@@ -1,22 +1,21 @@
 """Lists that go on with a cursor: nothing is skipped or repeated while rows are added.
 
-A cursor has the values of the last row by which the list is ordered. It is signed, and bound to the
-list with its filters and to the caller.
+A cursor has the values of the last row by which the list is ordered. It is sealed, since these are
+names and addresses, and bound to the list with its filters and to the caller.
 """
 
 import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Generic, NamedTuple, TypeVar
 
 from authsite.context import Context
+from authsite.platform.crypto.sealing import Binding, Unusable
 from authsite.platform.runtime import clock
 
 from .administrator import Administrator
 from .errors import InvalidCursor
 
-PURPOSE = "admin cursor"
 LIFETIME = timedelta(hours=24)
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200  # rows
 MAX_LENGTH = 2048  # characters of a cursor
@@ -36,8 +35,7 @@ def cursor(ctx: Context, by: Administrator, filters: Mapping[str, object], last:
     """The cursor behind the row with the key ``last``. ``filters`` names the list, too."""
     expires = int((clock.now() + LIFETIME).timestamp())
     text = json.dumps([list(last), expires], separators=(",", ":")).encode()
-    mac = ctx.services.keys[PURPOSE].signing.mac(text + _bound(by, filters))
-    return urlsafe_b64encode(mac + text).decode().rstrip("=")
+    return ctx.services.sealing.seal(text, _binding(by, filters)).rstrip("=")
 
 
 def after(
@@ -52,12 +50,10 @@ def after(
     if len(text) > MAX_LENGTH:
         raise InvalidCursor
     try:
-        raw = urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except ValueError:
+        padding = "=" * (-len(text.rpartition(".")[2]) % 4)
+        value = ctx.services.sealing.open(text + padding, _binding(by, filters))
+    except Unusable:
         raise InvalidCursor from None
-    mac, value = raw[:32], raw[32:]
-    if not ctx.services.keys[PURPOSE].is_mac(value + _bound(by, filters), mac):
-        raise InvalidCursor
     last, expires = json.loads(value)
     if expires <= clock.now().timestamp():
         raise InvalidCursor
@@ -65,6 +61,6 @@ def after(
     return found
 
 
-def _bound(by: Administrator, filters: Mapping[str, object]) -> bytes:
+def _binding(by: Administrator, filters: Mapping[str, object]) -> Binding:
     given = {name: str(value) for name, value in filters.items() if value not in (None, "")}
-    return json.dumps([by.kind, str(by.id), given], sort_keys=True).encode()
+    return Binding("admin cursor", json.dumps([by.kind, str(by.id), given], sort_keys=True))

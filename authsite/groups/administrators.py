@@ -19,13 +19,14 @@ from authsite.users.groups.models import GroupMember
 from authsite.users.groups.reserved import OWNER, PREFIX, RESERVED
 from authsite.users.models import User
 
-from . import mails, members
+from . import mails, members, promotion
 from .errors import NotConfirmed, UnknownRole
 
 
 def grant(ctx: Context, user: User, role: str, cause: Cause) -> bool:
     """Add a user to a reserved group; whether the user was not in it. All owners get a mail.
 
+    What was to take place later at the account ends (`promotion.end_deferred`).
     ``role``: the name of the group, or what follows ``authsite:``. Raises `UnknownRole`,
     `NotConfirmed` and `TooManyGroups`.
     """
@@ -34,6 +35,7 @@ def grant(ctx: Context, user: User, role: str, cause: Cause) -> bool:
         raise NotConfirmed
     if not members.enter(ctx, name, user.id):
         return False
+    promotion.end_deferred(ctx, user.id, cause)
     record(ctx, Event.ADMIN_GRANTED, user_id=user.id, details=cause.details(group=name))
     for owner in _owners(ctx.db):
         mails.send_granted(ctx, owner, user.id)

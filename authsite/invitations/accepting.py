@@ -23,13 +23,15 @@ from authsite.signup import service as signup
 from authsite.users import service as users
 from authsite.users.account import Account
 from authsite.users.errors import SignInEnded
+from authsite.users.groups import labels
 from authsite.users.groups.models import Group
+from authsite.users.groups.reserved import is_reserved
 from authsite.users.mails import send_welcome
 from authsite.users.models import User
 
 from . import links
 from .conditions import open_now
-from .errors import ConfirmToAccept, InvalidInvitation, SignInToAccept
+from .errors import ConfirmToAccept, InvalidInvitation, OwnersDecide, SignInToAccept
 from .models import Invitation
 
 State: TypeAlias = Literal["register", "join", "sign_in", "confirm"]
@@ -114,17 +116,21 @@ def join(ctx: Context, opened: Opened, account: Account | None) -> None:
     """Use the invitation up for the signed-in user ``account``, who then is in the group.
 
     Raises `SignInToAccept` unless this is the user with the invited address, `ConfirmToAccept` if
-    the address is not confirmed, `InvalidInvitation`, `TooManyGroups`, and `SignInEnded`.
+    the address is not confirmed, `InvalidInvitation`, `TooManyGroups`, `SignInEnded`, and
+    `OwnersDecide` for an administrator whom the inviter may not add to a group.
     """
     if account is None or not _is_invited(opened, account):
         raise SignInToAccept
     if not account.confirmed:
         raise ConfirmToAccept
-    _enter(ctx, _use(ctx, opened), account.id)
+    used = _use(ctx, opened)
+    _enter(ctx, used, account.id)
     # Last, since groups are locked before users.
     user = users.lock_unchanged(ctx.db, account.id, account.epoch)
     if user is None or user.email != account.email or user.email_verified_at is None:
         raise SignInEnded
+    if used.group_name and not used.may_change_groups_of(user):
+        raise OwnersDecide
 
 
 def _is_invited(opened: Opened, account: Account) -> bool:
@@ -145,6 +151,15 @@ class _Used(NamedTuple):
         if self.inviter_id:
             return Cause("user", str(self.inviter_id))
         return Cause("client", str(self.client_id)) if self.client_id else Cause("command")
+
+    def may_change_groups_of(self, user: User) -> bool:
+        """Whether the inviter may do so: no one for themselves, no client for an administrator.
+
+        Any other inviter to a group is an owner, whom no one outranks, or a command.
+        """
+        if self.inviter_id == user.id:
+            return False
+        return self.client_id is None or not any(map(is_reserved, labels.names(user.labels)))
 
 
 def _use(ctx: Context, opened: Opened) -> _Used:

@@ -50,6 +50,17 @@ class SignInToAccept(ApiError):
     message = _("There is an account with the invited address. Sign in to it to accept.")
 
 
+class OwnersDecide(ApiError):
+    """An administrator's groups are not changed by an invitation of a client, or by their own."""
+
+    status = 403
+    code = "outranked"
+    message = _(
+        "You are an administrator of this site, and this invitation is your own or one of an"
+        " application. Ask an owner of this site to add you to the group."
+    )
+
+
 class ConfirmToAccept(ApiError):
     """The account with the invited address has not confirmed it."""
 

@@ -1,23 +1,46 @@
-"""What the table of invitations has of a user: those to the user's address, and those sent."""
+"""What the table of invitations has of a user: those to the user's address, and those sent.
 
-from typing import Any
+And its lines in an export.
+"""
+
+from typing import Any, Literal
 from uuid import UUID
 
 from sqlalchemy import case, select, update
 from sqlalchemy.orm import Session
+from typing_extensions import TypedDict
 
 from authsite.context import Context
 from authsite.platform.runtime import clock
-from authsite.platform.user_data import UserData
+from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 from authsite.users.models import LoginName
 
-from .models import Invitation
+from .models import Invitation as InvitationRow
+
+
+@exported_line
+class Invitation(TypedDict):
+    """An invitation that was not accepted. `authsite import` leaves it out: invite again.
+
+    Its link is of this installation alone. `inviter_id` and `client_id` are null for a command.
+    """
+
+    type: Literal["invitation"]
+    id: Id
+    email: str
+    group_name: str | None
+    inviter_id: Id | None
+    client_id: Id | None
+    created_at: Moment
+    expires_at: Moment
 
 
 def list_of(ctx: Context, user_id: UUID) -> list[dict[str, Any]]:
     """The invitations to an address of the user, the oldest first; not who has invited."""
     keys = select(LoginName.key).where(LoginName.user_id == user_id)
-    query = select(Invitation).where(Invitation.key.in_(keys)).order_by(Invitation.created_at)
+    query = (
+        select(InvitationRow).where(InvitationRow.key.in_(keys)).order_by(InvitationRow.created_at)
+    )
     return [
         {
             "id": str(row.id),
@@ -33,20 +56,26 @@ def list_of(ctx: Context, user_id: UUID) -> list[dict[str, Any]]:
 def forget_inviter(db: Session, user_id: UUID) -> None:
     """End the invitations that an erased user has sent, and remove the id from them."""
     now = clock.now()
-    ended = case((Invitation.expires_at > now, now), else_=Invitation.expires_at)
+    ended = case((InvitationRow.expires_at > now, now), else_=InvitationRow.expires_at)
     db.execute(
-        update(Invitation)
-        .where(Invitation.inviter_id == user_id)
+        update(InvitationRow)
+        .where(InvitationRow.inviter_id == user_id)
         .values(inviter_id=None, expires_at=ended)
         .execution_options(synchronize_session=False)
     )
 
 
 USER_DATA = (
-    UserData("invitations", Invitation, rows=list_of, retained=True),
+    UserData(
+        "invitations",
+        InvitationRow,
+        rows=list_of,
+        retained=True,
+        line=Line("invitations", Invitation),
+    ),
     UserData(
         "sent_invitations",
-        Invitation,
+        InvitationRow,
         "id group_name created_at expires_at",
         user="inviter_id",
         erase=forget_inviter,

@@ -57,6 +57,7 @@ def includeme(config: "Configurator") -> None:
         "authsite.oauth.revoke",
         "authsite.oauth.userinfo",
         "authsite.oauth.register",
+        "authsite.oauth.device",
     )
     config.scan(".api")
     config.include(".mfa")

@@ -19,7 +19,7 @@ from authsite.request_state import Request
 from authsite.users.caller import caller_of
 
 from . import introspection, revocation
-from .client_auth import AuthenticatedClient, ClientCredentials, identify
+from .client_auth import AuthenticatedClient, ClientCredentials, enabled, identify
 from .errors import InvalidClient, ParametersInQuery, TwoClientAuthentications
 from .grants import table as grants
 from .grants.grant import GrantBody
@@ -118,8 +118,8 @@ def token(request: Request) -> TokenAnswer:
     body: GrantBody = request.authsite.validated
     reject_query(request)
     ctx, grant = request.authsite.ctx, grants.find(body.grant_type)
-    client = client_of(request, body)
-    return token_response(grants.execute(ctx, grant, client, body), body.scope)
+    found = identify(ctx, credentials_of(request, body), grant.find(ctx, body))
+    return token_response(grants.execute(ctx, grant, found, body), body.scope)
 
 
 _PRESENTED_TOKEN_ERRORS = (
@@ -192,7 +192,8 @@ def reject_query(request: Request) -> None:
 
 def client_of(request: Request, body: ClientBody) -> AuthenticatedClient:
     """The client that authenticated or is public; raises the errors of `authenticate_request`."""
-    return identify(request.authsite.ctx, credentials_of(request, body))
+    ctx = request.authsite.ctx
+    return identify(ctx, credentials_of(request, body), enabled(ctx)).client
 
 
 def credentials_of(request: Request, body: ClientBody) -> ClientCredentials:

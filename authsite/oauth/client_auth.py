@@ -7,16 +7,13 @@ that were imported as bcrypt hashes, as Laravel Passport stores them, are checke
 and replaced by our own form at the first use.
 """
 
-import binascii
 import hmac
 import secrets
 import uuid
-from base64 import b64decode
 from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 from typing import Literal, NamedTuple, Protocol, TypeVar
-from urllib.parse import unquote_plus
 
 import structlog
 from sqlalchemy import bindparam, select, update
@@ -28,14 +25,14 @@ from authsite.platform.db.prepared import columns_of
 from authsite.platform.passwords import Passwords
 from authsite.platform.runtime.ids import as_client_id
 
-from . import client_urls
+from . import basic, client_urls
 from .errors import InvalidClient, TwoClientAuthentications
 from .models import DOCUMENT, PUBLIC_TYPES, Client, may_use
+from .registered import DOCUMENT_CLIENT
 
 log = structlog.get_logger("authsite.oauth")
 
 METHODS = ("client_secret_basic", "client_secret_post")  # names of RFC 7591, section 2
-MAX_BASIC_LENGTH = 4096
 _UNKNOWN_ID = uuid.UUID(int=0)
 _UNKNOWN_HASH = sha256(secrets.token_bytes(32)).hexdigest()
 
@@ -75,8 +72,13 @@ class EnabledClient(NamedTuple):
 
     @property
     def public(self) -> bool:
-        """Whether it has no secret, and its id is enough (RFC 6749, section 2.1)."""
-        return self.client.type in PUBLIC_TYPES and not self.secret_hash
+        """See `is_public`."""
+        return is_public(self.client.type, self.secret_hash)
+
+
+def is_public(client_type: str, secret_hash: str) -> bool:
+    """Whether a client has no secret, and its id is enough (RFC 6749, section 2.1)."""
+    return client_type in PUBLIC_TYPES and not secret_hash
 
 
 class ClientCredentials(NamedTuple):
@@ -100,14 +102,23 @@ class HasSecrets(Protocol):
     def previous_secret_hash(self) -> str | None: ...
 
 
-Found = TypeVar("Found", bound=HasSecrets)
+class HasClient(HasSecrets, Protocol):
+    """Also with all that the token endpoint has to know about the client."""
 
-_ENABLED = select(
-    *columns_of(Client, EnabledClient), *columns_of(Client, AuthenticatedClient)
-).where(Client.disabled_at.is_(None))
-ENABLED_CLIENT = PreparedQuery(_ENABLED.where(Client.id == bindparam("client_id")), EnabledClient)
-ENABLED_DOCUMENT = PreparedQuery(
-    _ENABLED.where(Client.document_uri == bindparam("url")), EnabledClient
+    @property
+    def client(self) -> AuthenticatedClient: ...
+    @property
+    def public(self) -> bool: ...
+
+
+Found = TypeVar("Found", bound=HasSecrets)
+FoundClient = TypeVar("FoundClient", bound=HasClient)
+
+ENABLED_CLIENT = PreparedQuery(
+    select(*columns_of(Client, EnabledClient), *columns_of(Client, AuthenticatedClient)).where(
+        Client.id == bindparam("client_id"), Client.disabled_at.is_(None)
+    ),
+    EnabledClient,
 )
 
 
@@ -132,11 +143,11 @@ def authenticate_request(
     imported as a bcrypt hash.
     """
     authorization, client_id, client_secret = credentials
-    if not _is_basic(authorization):
+    if not basic.is_basic(authorization):
         found = find(client_id=_sent_id(client_id))
         return _authenticate_limited(ctx, found, client_secret)
     try:
-        basic_id, basic_secret = _decode_basic(authorization.partition(" ")[2])
+        basic_id, basic_secret = basic.decode(authorization)
         if client_secret or client_id not in (None, "", basic_id):
             raise TwoClientAuthentications
         found = find(client_id=_sent_id(basic_id))
@@ -146,23 +157,30 @@ def authenticate_request(
         raise
 
 
-def identify(ctx: Context, credentials: ClientCredentials) -> AuthenticatedClient:
+def enabled(ctx: Context) -> Callable[..., EnabledClient | None]:
+    """What `identify` finds a client with, where nothing else is read."""
+    return partial(ENABLED_CLIENT.one, ctx.database)
+
+
+def identify(
+    ctx: Context, credentials: ClientCredentials, find: Callable[..., FoundClient | None]
+) -> FoundClient:
     """The client that authenticated, or the public client that sent its ``client_id`` alone.
 
-    A public client that sends a secret is refused, too. Raises the errors of
-    `authenticate_request`.
+    A public client that sends a secret is refused, too. Parameter ``find`` and the errors that it
+    raises are those of `authenticate_request`.
     """
-    find = partial(ENABLED_CLIENT.one, ctx.database)
-    if _is_basic(credentials.authorization) or credentials.client_secret:
-        return authenticate_request(ctx, credentials, find).client
-    url = credentials.client_id or ""
-    if client_urls.usable(ctx.settings, url):  # its row is read; nothing is fetched here
-        found = ENABLED_DOCUMENT.one(ctx.database, url=url)
+    if basic.is_basic(credentials.authorization) or credentials.client_secret:
+        return authenticate_request(ctx, credentials, find)
+    sent = credentials.client_id or ""
+    if client_urls.usable(ctx.settings, sent):  # its row is read; nothing is fetched here
+        document = DOCUMENT_CLIENT.one(ctx.database, url=sent)
+        found = find(client_id=document.id if document else _UNKNOWN_ID)
     else:
-        found = find(client_id=_sent_id(url))
-    if found and found.public and (found.client.type == DOCUMENT) == client_urls.is_url(url):
-        return found.client
-    return _authenticate_limited(ctx, found, None).client
+        found = find(client_id=_sent_id(sent))
+    if found and found.public and (found.client.type == DOCUMENT) == client_urls.is_url(sent):
+        return found
+    return _authenticate_limited(ctx, found, None)
 
 
 def authenticate(
@@ -182,10 +200,6 @@ def authenticate(
     if _has_secret(found, secret) and found:
         return found.client
     return _require_imported(database, passwords, found, secret, upgrade).client
-
-
-def _is_basic(authorization: str) -> bool:
-    return authorization.partition(" ")[0].lower() == "basic"
 
 
 def _authenticate_limited(ctx: Context, found: Found | None, secret: str | None) -> Found:
@@ -280,16 +294,3 @@ def _check_imported(
                 )
             return True
     return False
-
-
-def _decode_basic(value: str) -> tuple[str, str]:
-    malformed = InvalidClient("the header Authorization: Basic is malformed")
-    if len(value) > MAX_BASIC_LENGTH:
-        raise malformed
-    try:
-        client_id, colon, secret = b64decode(value.strip(), validate=True).decode().partition(":")
-        if not colon:
-            raise malformed
-        return unquote_plus(client_id, errors="strict"), unquote_plus(secret, errors="strict")
-    except (binascii.Error, ValueError):
-        raise malformed from None

@@ -61,6 +61,10 @@ class InvalidCode(InvalidGrant):
         super().__init__()
 
 
+class ExpiredCode(InvalidCode):
+    """A code that was never used, and is too old now."""
+
+
 class ConfirmationRequired(InvalidGrant):
     """The client is for users who have confirmed the e-mail address."""
 

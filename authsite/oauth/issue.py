@@ -60,12 +60,15 @@ _OF_USER = {"auth_at", "recognized"}
 _OF_SESSION = {"session_id"}
 
 
-def _issue_query(*, for_user: bool, by_code: bool = False) -> PreparedQuery[IssuedFamily]:
+def _issue_query(
+    *, for_user: bool, by_code: bool = False, to_device: bool = False
+) -> PreparedQuery[IssuedFamily]:
     """INSERT … SELECT from the owner's rows, where these still are what was checked.
 
     ``by_code``: also from the code, which the same transaction has spent, and from its browser
     session. What ends a session deletes its row, which this one keeps until the family can be seen,
-    and then ends the families of the session.
+    and then ends the families of the session. ``to_device``: the code was approved for a device,
+    which asks for the tokens itself.
     """
     null = _NULL_AT_FIRST
     null = null if for_user else null | _OF_USER
@@ -82,6 +85,7 @@ def _issue_query(*, for_user: bool, by_code: bool = False) -> PreparedQuery[Issu
         owners = owners.join(AuthorizationCode.__table__, AuthorizationCode.id == new["id"])
         owners = owners.join(BrowserSession.__table__, BrowserSession.id == new["session_id"])
         unchanged.append(AuthorizationCode.used_at == new["created_at"])
+    if by_code and not to_device:
         # Of the person's browser; the request for the tokens comes from the application's server.
         device = BrowserSession.__table__.c
         selected |= {"address": device.address, "agent": device.agent}
@@ -97,6 +101,7 @@ def _issue_query(*, for_user: bool, by_code: bool = False) -> PreparedQuery[Issu
 
 ISSUE_FOR_USER = _issue_query(for_user=True)
 ISSUE_FOR_CODE = _issue_query(for_user=True, by_code=True)
+ISSUE_TO_DEVICE = _issue_query(for_user=True, by_code=True, to_device=True)
 ISSUE_FOR_CLIENT = _issue_query(for_user=False)
 RECORD_IF_ISSUED = recording_if(
     exists().where(
@@ -109,15 +114,20 @@ RECORD_IF_ISSUED = recording_if(
 class CodeGrant(NamedTuple):
     """What a code adds to the family that comes from it; the family has the ``id`` of the code.
 
-    ``facts``: those of the family. ``bound``: when its tokens end at the latest, None for never.
-    ``notes_use``: whether the client may not have been used before (`unused_clients`).
+    ``facts``: those of the family, which have the ``audience`` and ``client_url``, too. ``bound``:
+    when its tokens end at the latest, None for never.
+    ``to_device``: a device asks for the tokens itself, with its own address. ``notes_use``: whether
+    the client may not have been used before (`unused_clients`).
     """
 
     id: UUID
     scope: str
     session_id: UUID
+    audience: str | None
     facts: str | None
     bound: datetime | None
+    to_device: bool = False
+    client_url: str | None = None
     notes_use: bool = False
 
 
@@ -160,12 +170,11 @@ def issue_for_code(
     Raises `InvalidGrant`, too, if another request has used it up, or its browser session has ended.
     """
     owner = {**_of_user(done, code.scope, code.facts), "new_session_id": code.session_id}
-    of_code = facts.unpack(code.facts)
-    holder = Holder(done.account.id, levels.acr_of(of_code.amr), client.id)
+    holder = Holder(done.account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, code.scope)
-    form = access_tokens.form_for(ctx, of_code.audience)
-    about = access_tokens.Holder(client.id, done.account, of_code.amr, done.auth_at, of_code.client)
-    pair = _insert(ctx, client, held, code.id, owner, form, about, code, audience=of_code.audience)
+    form = access_tokens.form_for(ctx, code.audience)
+    about = access_tokens.Holder(client.id, done.account, done.amr, done.auth_at, code.client_url)
+    pair = _insert(ctx, client, held, code.id, owner, form, about, code, audience=code.audience)
     scopes.confirm(ctx, holder, code.id, held)
     return pair
 
@@ -208,9 +217,12 @@ def _insert(
     *,
     audience: str | None,
 ) -> TokenPair:
-    """``audience``: the resource that the tokens are for, which an older version would overlook."""
+    """Insert the family. ``form`` and ``about``: of its access tokens.
+
+    ``audience``: the resource that the tokens are for, which an older version would overlook.
+    """
     now, info = clock.now(), ctx.request_info
-    user_id, amr = owner["new_user_id"], facts.amr_of(owner["new_facts"])
+    user_id = owner["new_user_id"]
     bound = code.bound if code else None
     expires_at = refresh_expiry(now, now, ctx.settings, bound)
     first = Generation(family_id, 0, now, expires_at, scope, now, bounded=bound is not None)
@@ -235,14 +247,14 @@ def _insert(
         Event.TOKEN_ISSUED,
         user_id=user_id,
         client_id=client.id,
-        details={"family": str(family_id)} | ({"amr": " ".join(amr)} if user_id else {}),
+        details={"family": str(family_id)} | ({"amr": " ".join(about.amr)} if user_id else {}),
     )
     queries: list[tuple[PreparedQuery[Any], Mapping[str, object]]] = [
         (ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values),
         (RECORD_IF_ISSUED, {**event, "family_id": family_id, "issued_at": now}),
     ]
     if code:
-        queries[0] = (ISSUE_FOR_CODE, values)
+        queries[0] = (ISSUE_TO_DEVICE if code.to_device else ISSUE_FOR_CODE, values)
         queries.insert(0, (SPEND_CODE, {"code_id": family_id, "now": now}))
     if code and code.notes_use:
         queries.append(noting_first_tokens(client.id, family_id, now))

@@ -9,6 +9,7 @@ from authsite.platform.http.bodies import Body, MaybeEmpty
 
 ACCESS_TOKEN = "at_q83vEjRWeJCrze8SNFZ4kKvN"
 AUTHORIZATION_CODE = "ac_N8tGz3NFZ4kKvN7xIq83vEjR"
+DEVICE_CODE = "dc_3vEjRN8tGz3NFZ4kKvN7xIq8"
 RESOURCE = "https://mcp.example.com/"
 REFRESH_TOKEN = "rt_EjRWeJCrze8SNFZ4kKvN7xI"
 MFA_TOKEN = "mt_xIq83vEjRWeJCrze8SNFZ4kKvN7N8tGz3NFZ4kKvN7x"

@@ -37,7 +37,7 @@ def scope_of(settings: Settings, asked: str | None) -> str:
     return " ".join(allowed_names)
 
 
-def still_allowed(settings: Settings, scopes: list[str]) -> list[str]:
+def still_allowed(settings: Settings, scope: str) -> str:
     """Of the scopes that were registered for such a client, those that it may have today."""
     allowed = {*settings.client_registration_scopes, *OIDC_SCOPES}
-    return [each for each in scopes if each in allowed]
+    return " ".join(each for each in scope.split() if each in allowed)

@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session
 
 from authsite.context import Context
+from authsite.platform.audit.cause import Cause
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
 from authsite.platform.mail.outbox import Recipient
@@ -101,7 +102,11 @@ def sign_up(ctx: Context, given: SignUp) -> SignedUp:
 
 
 def register(
-    ctx: Context, identifiers: Mapping[str, str | None], password: str, name: str | None = None
+    ctx: Context,
+    identifiers: Mapping[str, str | None],
+    password: str,
+    name: str | None = None,
+    cause: Cause | None = None,
 ) -> User:
     """Create a user with these identifiers (kind -> text) and this password, as a command does.
 
@@ -112,7 +117,7 @@ def register(
     """
     names = _validate(ctx, SignUp(identifiers, password, name))
     hashed = ctx.passwords.hash(password)
-    user = users.create(ctx, names, hashed, name=name or None)
+    user = users.create(ctx, names, hashed, name=name or None, cause=cause)
     _mail_link(ctx, user, None)
     return user
 

@@ -69,12 +69,14 @@ function addCopyButton(secret) {
   secret.after(button, said);
 }
 
-/** A form that opens gets the focus; Cancel closes it again, without loading the page. */
+/** The first field of a form that opens gets the focus, or the form itself: no press of Enter too many does anything.
+ * Cancel closes it again, without loading the page. */
 function foldForm(details) {
   const summary = details.querySelector("summary"), form = details.querySelector("form");
+  form.tabIndex = -1;
   summary.addEventListener("click", () =>
     requestAnimationFrame(() => {
-      if (details.open) form.querySelector("input:not([type=hidden], [hidden]), select").focus();
+      if (details.open) (form.querySelector("input:not([type=hidden], [hidden]), select") ?? form).focus();
     }),
   );
   form.querySelector("[data-cancel]").addEventListener("click", (event) => {

@@ -43,11 +43,12 @@ def create(
     name: str | None = None,
     confirmed: bool = False,
     origin: Origin = "command",
+    cause: Cause | None = None,
 ) -> User:
     """Create a user with the login names ``names``, one of them an e-mail address.
 
-    Raises `IdentifierTaken` with the kinds that are taken. The primary key of the login names
-    decides between concurrent requests.
+    ``cause``: of an administrator's command. Raises `IdentifierTaken` with the kinds that are
+    taken. The primary key of the login names decides between concurrent requests.
     """
     now = clock.now()
     displays = {item.kind: item.display for item in names}
@@ -77,7 +78,7 @@ def create(
                 raise IdentifierTaken(sorted({item.kind for item in names if item.key in reserved}))
     except IntegrityError:
         raise IdentifierTaken(find_taken(ctx.settings, ctx.db, names)) from None
-    record(ctx, Event.USER_CREATED, user_id=user.id)
+    record(ctx, Event.USER_CREATED, user_id=user.id, details=details_of(cause))
     return user
 
 

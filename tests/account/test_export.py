@@ -8,6 +8,7 @@ from sqlalchemy import select
 
 from authsite.account.export import export_as_administrator
 from authsite.oauth.codes.models import AuthorizationCode
+from authsite.oauth.device.models import DeviceCode
 from authsite.oauth.models import Family
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.db.base import Base
@@ -46,6 +47,7 @@ WITHHELD = {
     "pending_logins": set(PendingLogin.__table__.columns.keys()),  # they last ten minutes
     "personal_tokens": {"user_id", "user_epoch", "client_epoch"},
     "authorization_codes": set(AuthorizationCode.__table__.columns.keys()),  # they last a minute
+    "device_codes": set(DeviceCode.__table__.columns.keys()),  # they last ten minutes
     "consents": {"user_id"},
     "outbox": {"user_id", "lease_until", "lease_owner"},
     "audit_events": {"user_id"},

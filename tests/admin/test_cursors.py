@@ -1,4 +1,6 @@
-"""A cursor is bound to the caller, and to the list with all its filters."""
+"""A cursor is sealed, and bound to the caller, and to the list with all its filters."""
+
+from base64 import urlsafe_b64decode
 
 import pytest
 
@@ -32,3 +34,25 @@ def test_of_another_caller_it_is_refused(site):
         made = lists.cursor(ctx, COMMAND, LIST, ["key"])
         with pytest.raises(InvalidCursor):
             lists.after(ctx, Administrator("client", frozenset()), LIST, made)
+
+
+def test_it_does_not_say_what_is_in_the_list(site):
+    """It is in addresses, and so in logs and histories."""
+    with site.db() as db:
+        ctx = acting(db, site.app.registry["authsite"])
+        made = lists.cursor(ctx, COMMAND, LIST, ["ann@example.com"])
+        raw = urlsafe_b64decode(made.partition(".")[2])
+        assert b"ann" not in raw
+        assert "ann" not in made
+        assert len({made, lists.cursor(ctx, COMMAND, LIST, ["ann@example.com"])}) == 2
+
+
+@pytest.mark.parametrize("text", ["x", "x.y", ".", "é.é", "0" * 3000])
+def test_any_other_text_is_refused(site, text):
+    with site.db() as db:
+        ctx = acting(db, site.app.registry["authsite"])
+        with pytest.raises(InvalidCursor):
+            lists.after(ctx, COMMAND, LIST, text)
+        made = lists.cursor(ctx, COMMAND, LIST, ["key"])
+        with pytest.raises(InvalidCursor):
+            lists.after(ctx, COMMAND, LIST, made.partition(".")[0] + "." + text)

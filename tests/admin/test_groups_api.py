@@ -245,6 +245,26 @@ def test_the_last_owner_stays(site, api):
             roles.revoke(*last)
 
 
+def test_a_client_changes_no_group_of_an_administrator(site, api):
+    """What members may do; they do not depend on the title."""
+    api("post", status=201, **FINANCE)
+    ann = site.user("ann@example.com", confirmed=True)
+    api("put", f"/finance/members/{ann.id}", 204)
+    by_client = Api(site, administrators.client(site, "admin:groups:write"))
+    by_client("patch", "/finance", require_acr="aal2")
+    api("put", f"/authsite:viewer/members/{ann.id}", 204)
+    changes = ("patch", {"scopes": []}), ("patch", {"require_acr": ""}), ("delete", {})
+    for method, body in changes:
+        answer = by_client(method, "/finance", 403, **body)
+        assert answer.json["errors"][0]["code"] == "outranked"
+    by_client("patch", "/finance", title="Money")
+    assert members(site, "finance") == [str(ann.id)]
+    with site.db() as db:
+        assert db.get(Group, "finance").scopes == "payments:write"
+    api("patch", "/finance", scopes=[])
+    api("delete", "/finance", 204)
+
+
 def test_a_repeated_change_is_no_event(site, api):
     with site.db() as db:
         groups.create(context(site, db), "ops", GroupValues("Ops"), Cause("command"))

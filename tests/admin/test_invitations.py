@@ -221,3 +221,15 @@ def test_a_form_without_its_token_does_nothing(site):
     administrators.signed_in(site, "owner")
     site.http.post(f"{PAGE}/new", {"email": "ann@example.com"}, status=403)
     assert Inviting(site).rows() == []
+
+
+def test_reasons_are_in_the_trail(site, api):
+    made = api.post(email="ann@example.com", reason="new colleague").json
+    api.post(f"/{made['id']}/resend", reason="no mail came")
+    path = f"{PATH}/{made['id']}"
+    site.http.delete_json(path, {"reason": "x" * 201}, headers=api.headers, status=422)
+    site.http.delete_json(path, {"why": "left"}, headers=api.headers, status=422)
+    site.http.delete_json(path, {"reason": "left"}, headers=api.headers, status=204)
+    with site.db() as db:
+        events = db.query(AuditEvent).filter(AuditEvent.event.startswith("invitation")).all()
+    assert [each.details["reason"] for each in events] == ["new colleague", "no mail came", "left"]

@@ -17,7 +17,7 @@ from tests.support import administrators as support
 from tests.support.acting import acting
 from tests.support.locks import until_blocked
 
-pytestmark = pytest.mark.both_databases
+pytestmark = pytest.mark.both_databases(each_value=True)
 CAUSE = COMMAND.cause()
 
 

@@ -6,7 +6,7 @@ from tests.admin.test_matrix import ROLES
 from tests.support import administrators
 from tests.support.pages import csrf_of
 
-pytestmark = pytest.mark.both_databases
+pytestmark = pytest.mark.both_databases(each_value=True)
 
 API = (
     "users/a%00",

@@ -1,7 +1,7 @@
 """Every pair of operations on one account, one of them stopped at each of its statements.
 
-The usual run has a sixth of the pairs, each operation with itself among them; the whole run has
-all.
+The usual run has an eleventh of the pairs, each operation with itself among them; the whole run
+has all.
 
 What is accepted afterwards, and what the audit trail has, must be as if one had come after the
 other. So it is not written down what each pair must do: both orders are run first, without meeting.
@@ -78,9 +78,9 @@ def test_whatever_meets_it_is_as_if_one_came_after_the_other(account, interleavi
 
 
 def chosen(name):
-    """The operations that meet ``name`` in this run: every sixth one, or all."""
+    """The operations that meet ``name`` in this run: every eleventh one, or all."""
     order = list(CALLS)
-    every = volume(6, 1)
+    every = volume(11, 1)
     return [each for each in meeting(name) if (order.index(name) - order.index(each)) % every == 0]
 
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from authsite.oauth.client_auth import MAX_BASIC_LENGTH
+from authsite.oauth.basic import MAX_LENGTH
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
 from authsite.users.erasure import erase
@@ -113,7 +113,7 @@ def test_explain_says_which_check_of_a_client_failed(home):
             "none": {"params": {**GRANT, "client_id": keys.client_id}},
             "header": {
                 "params": GRANT,
-                "headers": {"Authorization": "Basic " + "x" * (MAX_BASIC_LENGTH + 1)},
+                "headers": {"Authorization": "Basic " + "x" * (MAX_LENGTH + 1)},
             },
         }[name]
         reasons[name] = home.run("explain", refused(site, **sent)).stdout

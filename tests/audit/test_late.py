@@ -97,6 +97,7 @@ def test_one_old_event_among_new_ones_is_enough(trail):
     assert problems(trail) == []
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("dialect", "times"),
     [("sqlite", ["x", "", "2026-11-24 x", "2999"]), ("postgresql", ["-infinity", "infinity"])],

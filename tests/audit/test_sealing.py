@@ -53,6 +53,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("what", CHANGES)
 def test_the_segment_of_an_event_that_was_changed_or_deleted_is_found(sealed, what):
     seal, statement = CHANGES[what]

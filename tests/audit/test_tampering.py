@@ -54,6 +54,7 @@ def unchecked(site, statement):
         connection.execute(statement)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("seal", "values"),
     [(3, {"newest_at": clock.now() - timedelta(days=60)}), (1, {"last_id": 7}), (2, {"rows": 3})],
@@ -98,6 +99,7 @@ def test_nobody_without_the_key_makes_the_purge_delete(old):
     assert 4 in [each.seal for each in problems(old)]
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("id_", [-1, 0])
 def test_a_seal_has_a_positive_number(old, id_):
     with pytest.raises(Exception, match=r"ck_audit_seals|CHECK"):

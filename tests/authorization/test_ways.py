@@ -225,3 +225,13 @@ def test_the_trail_has_both_redirect_uris_and_what_differs(issuer, app):
 
 def test_without_openid_there_is_no_endpoint(site):
     assert site.http.get("/oauth/authorize", status=404)
+
+
+def test_what_is_asked_for_besides_what_was_allowed_is_marked(issuer, app, ann):
+    sign_in(issuer)
+    first = authorize(issuer, app)
+    assert first.html.select(".scopes .badge") == []
+    press(issuer, first)
+    again = authorize(issuer, app, scope="openid email profile")
+    marked = [item for item in again.html.select(".scopes > li") if item.select_one(".badge")]
+    assert [next(item.stripped_strings) for item in marked] == ["See your name and username"]

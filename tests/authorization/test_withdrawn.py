@@ -13,7 +13,7 @@ from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.authorizing import answer_of, application, authorize, code_for, leads_to
 
-pytestmark = pytest.mark.both_databases
+pytestmark = pytest.mark.both_databases(each_value=True)
 
 
 def during(site, change, **asked):

@@ -33,7 +33,7 @@ from tests.support.doctor import NO_WEB, line
 from tests.support.sealing import add, change, seal_all
 from tests.support.site import SECRET
 
-pytestmark = pytest.mark.both_databases
+pytestmark = pytest.mark.both_databases(each_value=True)
 
 
 def settings_understood(found, _folder):

@@ -87,6 +87,7 @@ def test_a_client_asks_for_a_group(site):
     site.refresh(app, tokens["refresh_token"])
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("what", ["client", "user"])
 def test_a_code_ends_with_its_client_or_user(site, what):
     app = application(site)

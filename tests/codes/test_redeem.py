@@ -17,6 +17,7 @@ from tests.support.codes import (
     session_of,
 )
 from tests.support.site import ClientKeys
+from tests.support.statements import counted
 
 
 def test_a_code_gives_tokens_and_an_id_token(site):
@@ -30,6 +31,27 @@ def test_a_code_gives_tokens_and_an_id_token(site):
     assert (answer["token_type"], answer["scope"]) == ("Bearer", "openid profile")
     assert site.introspect(app, answer["access_token"])["active"]
     assert site.events()[-1] == "token.issued"
+
+
+def test_the_client_and_the_code_are_read_by_one_statement(site):
+    app = application(site)
+    redeem(site, app, code_of(site, app))
+    code = code_of(site, app)
+    with counted(site.database) as statements:
+        redeem(site, app, code)
+    words = [each.split()[0] for each in statements if not each.startswith(("BEGIN", "COMMIT"))]
+    assert words == ["SELECT", "UPDATE", "INSERT", "INSERT"]
+
+
+def test_without_its_secret_a_client_uses_no_code_up(site):
+    app = application(site)
+    code = code_of(site, app)
+    wrong = ClientKeys(app.client_id, "wrong")
+    assert redeem(site, wrong, code, 401)["error"] == "invalid_client"
+    assert codes(site)[0].used_at is None
+    redeem(site, app, code)
+    assert redeem(site, wrong, code, 401)["error"] == "invalid_client"
+    assert "code.reused" not in site.events()
 
 
 def test_without_openid_there_is_no_id_token(site):

@@ -38,6 +38,7 @@ def by_a_raised_epoch(site):
     submit(site, "/account/sessions/end-others", page="/account")
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("end", [by_the_logout_page, by_the_list_of_sessions, by_another_user])
 def test_the_end_of_a_session_ends_its_families_without_offline_access(site, end):
     app = application(site)

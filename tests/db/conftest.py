@@ -5,7 +5,7 @@ import pytest
 from authsite.platform.db import open_database
 from tests.support import databases
 
-pytest_collectstart = databases.both
+pytest_collectstart = databases.both_with_each_value
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_what_goes_with_a_user_is_found_by_an_index(site):
             if key["referred_table"] in GROWING:
                 keys += 1
                 missing += [table] if key["constrained_columns"][0] not in firsts else []
-    assert keys == 15
+    assert keys == 16
     assert missing == []
 
 

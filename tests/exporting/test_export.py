@@ -15,6 +15,7 @@ from sqlalchemy import select
 from authsite.cli import authsite
 from authsite.groups import members, service
 from authsite.groups.service import GroupValues
+from authsite.invitations.service import create as invite
 from authsite.oauth.models import Client, Family
 from authsite.platform.audit.cause import Cause
 from authsite.platform.runtime import clock
@@ -43,6 +44,7 @@ INTERNAL = {
     "Identity": "",
     "Group": "",
     "GroupMember": "",
+    "Invitation": "key version",
     "Client": "epoch document_expires_at asked_at used_at",
     "Family": "user_epoch client_epoch generation rescoped facts auth_at recognized",
     "PersonalToken": "user_epoch client_epoch",
@@ -95,6 +97,13 @@ def filled(site):
         users.disable(acting(db), bo)
         service.create(acting(db, site.app.registry["authsite"]), "ops", OPS, Cause("command"))
         members.add(acting(db), "ops", bo.id, Cause("command", reason="on call"))
+        services = site.app.registry["authsite"]
+        invite(
+            acting(db, services, base_urls=("http://localhost",)),
+            "cy@example.com",
+            "ops",
+            Cause("command"),
+        )
         client = db.get(Client, uuid.UUID(machine.client_id))
         client.previous_secret_hash, client.secret_hash = client.secret_hash, "$2y$10$hash"
     return site
@@ -104,8 +113,9 @@ def test_every_row_is_there_and_says_what_the_tables_say(filled, tmp_path):
     lines = exported(filled, tmp_path)
     assert (lines[0]["type"], lines[0]["format"]) == ("export", 1)
     assert lines[-1] == {
-        "type": "end", "users": 2, "identities": 1, "groups": 1, "memberships": 1, "clients": 2,
-        "client_uris": 0, "resources": 0, "consents": 0, "families": 2, "personal_tokens": 0,
+        "type": "end", "users": 2, "identities": 1, "groups": 1, "memberships": 1,
+        "invitations": 1, "clients": 2, "client_uris": 0, "resources": 0, "consents": 0,
+        "families": 2, "personal_tokens": 0,
         "audit_events": len(filled.events()),
     }  # fmt: skip
     with filled.db() as db:
@@ -122,6 +132,8 @@ def test_every_row_is_there_and_says_what_the_tables_say(filled, tmp_path):
     assert {line["password"]["scheme"] for line in of(lines, "user")} == {
         "authsite-v1", "pbkdf2_sha256",
     }  # fmt: skip
+    [invitation] = of(lines, "invitation")
+    assert (invitation["email"], invitation["group_name"]) == ("cy@example.com", "ops")
     for line in of(lines, "family"):
         row = families.pop(line["id"])
         assert line["user_id"] == (row.user_id and str(row.user_id))
@@ -159,8 +171,8 @@ def test_the_schema_in_the_docs_is_what_the_command_prints_and_refuses_other_lin
     validator = Draft202012Validator(SCHEMA)
     Draft202012Validator.check_schema(SCHEMA)
     counts = (
-        "users", "identities", "groups", "memberships", "clients", "client_uris", "resources",
-        "consents", "families", "personal_tokens", "audit_events",
+        "users", "identities", "groups", "memberships", "invitations", "clients", "client_uris",
+        "resources", "consents", "families", "personal_tokens", "audit_events",
     )  # fmt: skip
     good = {"type": "end", **dict.fromkeys(counts, 0)}
     assert validator.is_valid(good)

@@ -53,7 +53,7 @@ class TestSetUp:
         [session] = rows(known, BrowserSession)
         assert amr_of(session.facts) == ("pwd", "otp")
         assert shown.forms[1]["next"].value == "/account/security"
-        assert "8 codes of 8 are left" in section(known, "recovery-codes").text
+        assert "8 of 8 codes are left" in section(known, "recovery-codes").text
         assert section(known).find("span", class_="badge").text == "On"
         events = section(known, "activity").text
         assert "Second factor or passkey added" in events

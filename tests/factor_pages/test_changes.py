@@ -89,7 +89,7 @@ class TestChanges:
             submit(site, "/login/factor", method="recovery_code", code=code)
         text = section(enrolled, "recovery-codes").text
         assert "Few left" in text
-        assert "2 codes of 8 are left" in text
+        assert "2 of 8 codes are left" in text
 
     def test_remembered_browsers_are_forgotten(self, enrolled):
         site = enrolled

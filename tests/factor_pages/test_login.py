@@ -43,7 +43,7 @@ def test_the_app_is_asked_for_and_its_code_begins_the_session(site):
     page = begin(site, remember="1", next="/account/security")
     field = page.html.find("input", {"name": "code"})
     assert (field["autocomplete"], field["inputmode"]) == ("one-time-code", "numeric")
-    assert page.html.find("label", {"for": field["id"]}).text == "Code"
+    assert page.html.find("label", {"for": field["id"]}).text == "Code from your authenticator app"
     assert "ann@example.com" in page.html.find("p", class_="lead").text
     assert sessions(site) == []
     answer = give(site, code=site.phone.code())

@@ -198,3 +198,11 @@ def test_a_reserved_group_requires_the_level_of_administrators(site):
     assert result(site.login(keys, status=400)) == REFUSED
     factors.add_totp(site, ann)
     assert result(site.login(keys, otp=factors.code_now())) is None
+
+
+def test_the_consent_page_shows_the_groups_that_the_application_learns_at_this_level(provider):
+    site, app = provider, application(provider)
+    asked = {"scope": "openid groups"}
+    assert "<dd>ops</dd>" not in authorize(site, app, **asked).text
+    prove(site, STRONG)
+    assert "<dd>ops</dd>" in authorize(site, app, **asked).text

@@ -26,7 +26,7 @@ from tests.support.locks import until_blocked
 from tests.support.site import PASSWORD
 from tests.support.together import together
 
-pytestmark = pytest.mark.both_databases
+pytestmark = pytest.mark.both_databases(each_value=True)
 
 CAUSE = Cause("command")
 LONG_ENOUGH = 0.5  # seconds, in which the other transaction would end if nothing stopped it

@@ -1,6 +1,7 @@
 """What a host sets for itself changes no page and no answer of authsite (M7 and its class)."""
 
 import re
+from itertools import groupby
 
 import pytest
 from pyramid.events import BeforeRender
@@ -10,6 +11,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 from pyramid.session import SignedCookieSessionFactory
 
+from tests.support import extent
 from tests.support.host import HostSite
 from tests.support.pages import csrf_of
 from tests.support.site import PASSWORD, bearer
@@ -218,11 +220,19 @@ def plain(host_with):
     return PLAIN
 
 
+def together():
+    """The names of settings for one host: in a whole run each by itself."""
+    if extent.ALL:
+        return [[name] for name in SETTINGS]
+    by_package = groupby(SETTINGS, key=lambda name: name.partition(".")[0])
+    return [list(names) for _, names in by_package]
+
+
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("name", SETTINGS)
-def test_m7_a_setting_of_the_host_changes_no_answer_of_ours(host_with, plain, name):
-    own = {name: SETTINGS[name]}
-    site = host_with(nothing, own=own, before=with_jinja if name.startswith("jinja2") else None)
+@pytest.mark.parametrize("names", together(), ids=lambda names: names[0])
+def test_m7_settings_of_the_host_change_no_answer_of_ours(host_with, plain, names):
+    own = {name: SETTINGS[name] for name in names}
+    site = host_with(nothing, own=own, before=with_jinja if names[0].startswith("jinja2") else None)
     assert responses(site) == plain
 
 

@@ -90,6 +90,36 @@ def test_the_link_of_a_client_that_has_lost_the_right_is_dead(site, inviting, ho
     site.http.get(link, status=422)
 
 
+@pytest.mark.parametrize("promoted", [False, True])
+def test_an_invitation_of_a_client_adds_no_administrator_to_a_group(site, inviting, promoted):
+    """A client does not act at members of authsite:*, at those of a later time either."""
+    ann = site.user(confirmed=True)
+    scope = "admin:invitations:write admin:groups:write"
+    with site.db() as db:
+        made, _ = clients.create(context(site, db), "hr", "personal", scope, "")
+    link = inviting.link(group="ops", cause=Cause("client", str(made.id)))
+    if promoted:
+        with site.db() as db:
+            administrators.grant(context(site, db), db.get(User, ann.id), "viewer", COMMAND)
+    sign_in(site)
+    answer = inviting.accept(link)
+    assert answer.status_int == (403 if promoted else 303)
+    assert ("Ask an owner" in answer.text) is promoted
+    assert inviting.user().labels == ("authsite:viewer" if promoted else "ops")
+    assert len(inviting.rows()) == promoted
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_an_owner_joins_by_the_invitation_of_another_owner_alone(site, inviting, own):
+    """No one changes their own groups."""
+    root, other = admins.make(site, "owner"), admins.make(site, "owner", "other@example.com")
+    link = inviting.link("root@example.com", "ops", by(root if own else other))
+    sign_in(site, "root@example.com")
+    assert inviting.accept(link).status_int == (403 if own else 303)
+    labels = inviting.user("root@example.com").labels
+    assert labels == ("authsite:owner" if own else "authsite:owner ops")
+
+
 def test_an_erased_inviter_leaves_no_id_and_no_invitation_that_a_command_seems_to_have_sent(
     site, inviting
 ):

@@ -32,6 +32,7 @@ def site(site_with):
     return made
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     "typed",
     [
@@ -145,6 +146,7 @@ def test_what_is_no_phone_number_is_refused(site, phone):
     assert errors_of(register(site, 422, phone=phone)) == [("phone", "invalid")]
 
 
+@pytest.mark.both_databases
 @pytest.mark.control("U05")
 @pytest.mark.parametrize(
     ("fields", "taken"),
@@ -166,6 +168,7 @@ def test_each_identifier_is_one_persons(site, fields, taken):
         assert db.query(LoginName).count() == 3
 
 
+@pytest.mark.both_databases
 @pytest.mark.control("U05")
 @pytest.mark.parametrize("kind", ["email", "username", "phone"])
 @pytest.mark.parametrize("key", ["ann@example.com", "ann_lee", "+4930901820"])
@@ -186,6 +189,7 @@ def test_a_text_that_is_taken_under_another_kind_is_taken(site_with):
     assert errors_of(answer) == [("username", "taken")]
 
 
+@pytest.mark.both_databases
 @pytest.mark.control("U02")
 @pytest.mark.parametrize(
     "typed",

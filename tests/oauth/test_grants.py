@@ -175,6 +175,7 @@ def test_a_refresh_of_a_client_token_gives_client_tokens_whoever_is_named(site):
     site.me(fresh["access_token"], status=403)
 
 
+@pytest.mark.both_databases
 @pytest.mark.control("T16")
 @pytest.mark.parametrize("owner_kind", ["user", "client"])
 def test_the_database_itself_keeps_owner_kind_and_user_together(site, owner_kind):

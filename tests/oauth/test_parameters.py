@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.extent import volume
 from tests.support.site import PASSWORD
 
 TOKEN = "/v1/oauth/token"
@@ -94,6 +95,7 @@ def test_a_value_over_its_limit_is_refused_and_named(site, good, name, limit):
     assert "too long" in message
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("name", "limit"), LIMITS)
 def test_a_value_at_its_limit_is_read(site, good, name, limit):
     answer = site.http.post(TOKEN, good | {name: "x" * limit}, status="*")
@@ -101,12 +103,14 @@ def test_a_value_at_its_limit_is_read(site, good, name, limit):
     assert answer.json.get("error") != "invalid_request"
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("name", FIELDS)
 @pytest.mark.parametrize("bad", ["\0", "a\0b"])
 def test_a_nul_is_refused_in_every_parameter(site, good, name, bad):
     assert name in refused(site, urlencode(good | {name: bad}))
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("name", FIELDS)
 @pytest.mark.parametrize("bad", ["%ff", "%c3", "%c0%80", "%ed%a0%80", "%f4%90%80%80"])
 def test_what_is_not_utf_8_is_refused_in_every_parameter(site, good, name, bad):
@@ -235,7 +239,7 @@ texts = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=volume(50, 500), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(st.one_of(st.sampled_from(FIELDS), texts), texts), max_size=9))
 def test_no_form_whatsoever_makes_a_500(site, pairs):
     answer = site.http.post(TOKEN, urlencode(pairs, errors="surrogatepass"), status="*")
@@ -243,7 +247,7 @@ def test_no_form_whatsoever_makes_a_500(site, pairs):
     assert set(answer.json) == {"error", "error_description", "message"}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=volume(50, 500), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.binary(max_size=300))
 def test_no_bytes_whatsoever_make_a_500(site, body):
     assert post(site, body, "*").status_int in (400, 401)

@@ -173,6 +173,7 @@ def test_a_refresh_that_is_overtaken_by_a_logout_gets_nothing(two):
     assert one.families()[0].generation == 0
 
 
+@pytest.mark.both_databases
 @pytest.mark.control("T19")
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_an_epoch_raised_around_the_insert_of_a_login_leaves_no_active_token(two, moment):

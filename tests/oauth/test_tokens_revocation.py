@@ -140,6 +140,7 @@ def test_a_client_logs_itself_out(site):
     dead(site, keys, tokens)
 
 
+@pytest.mark.both_databases
 @pytest.mark.control("T19")
 @pytest.mark.parametrize("trigger", TRIGGERS)
 def test_a_trigger_ends_every_token_of_the_user_at_once_on_every_process(
@@ -215,6 +216,7 @@ def test_the_successor_in_the_grace_does_not_outlive_the_epoch(site, ann, keys):
     assert family.revoked_at is None  # the epoch ended it; this is not a reuse
 
 
+@pytest.mark.both_databases
 @pytest.mark.control("T19")
 @pytest.mark.parametrize("trigger", ["password change", "user disabled", "sign-out everywhere",
                                      "user deleted", "client disabled"])  # fmt: skip

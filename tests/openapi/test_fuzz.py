@@ -16,6 +16,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
+from tests.support.extent import volume
 from tests.support.site import WEB, bearer
 
 CHECKS = [
@@ -29,7 +30,7 @@ CHECKS = [
     unsupported_method,
     allow_header_conformance,
 ]
-EXAMPLES = 8  # for each operation and mode
+EXAMPLES = volume(4, 40)  # for each operation and mode
 # Schemathesis takes these as refusals by itself, but for the one of a body that is too large.
 REFUSED = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429, "5xx"]
 CONFIG = {"checks": {"negative_data_rejection": {"expected-statuses": REFUSED}}}

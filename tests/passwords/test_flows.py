@@ -92,6 +92,7 @@ def test_both_spellings_of_an_accent_are_one_password(site):
         site.login(keys, password=unicodedata.normalize(form, password))
 
 
+@pytest.mark.both_databases
 @pytest.mark.control("P05")
 @pytest.mark.parametrize(
     "typed",

@@ -141,6 +141,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.both_databases
 @pytest.mark.control("U02")
 @pytest.mark.parametrize("email", HOSTILE)
 def test_a_look_alike_reaches_no_mailbox_but_the_stored_one(asking, email):

@@ -218,6 +218,7 @@ def disable_and_enable(site):
         users.enable(acting(db), user)
 
 
+@pytest.mark.both_databases
 @pytest.mark.control("F11")
 @pytest.mark.parametrize(
     "trigger", [change_password, reset_otherwise, change_address, disable_and_enable]

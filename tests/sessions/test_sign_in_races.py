@@ -59,6 +59,7 @@ def nothing_happened(site):
     site.login(site.client())  # the password is the one before
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("path", FORMS)
 def test_a_form_cannot_revive_a_session_that_was_ended(ann, path):
     """H1: the page leads to the login page, and nothing was changed."""
@@ -71,6 +72,7 @@ def test_a_form_cannot_revive_a_session_that_was_ended(ann, path):
     nothing_happened(ann)
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_cannot_revive_a_token_that_was_ended(ann, call):
     """H1: the answer is that of the guard, and nothing was changed."""

@@ -46,6 +46,7 @@ CHECKED = {
         f"connect-{name}": ["tests/cli/test_client_add.py"]
         for name in ("airflow", "apache", "django", "flask", "jupyterhub", "superset")
     },
+    "devices": ["tests/client/test_device.py"],
     "factor-lost": [HERE],
     "forward-auth": ["tests/guards/test_forward_auth_proxies.py"],
     "gateway": ["tests/oidc/test_jwt_access_tokens.py"],
@@ -84,9 +85,11 @@ NOT_RUN = {
     "connect-argocd": 2,
     "connect-gitea": 2,
     "connect-grafana": 2,
+    "connect-kubernetes": 4,
     "connect-nextcloud": 2,
     "connect-oauth2-proxy": 2,
     "django": 1,
+    "devices": 3,
     "docker": 5,
     "fastapi": 1,
     "first-administrator": 2,

@@ -23,7 +23,7 @@ from tests.support.site import PASSWORD
 
 from .two_steps import METHOD, add_second_step, prove
 
-pytestmark = pytest.mark.both_databases
+pytestmark = pytest.mark.both_databases(each_value=True)
 
 
 @pytest.fixture

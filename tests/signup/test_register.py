@@ -67,6 +67,7 @@ def test_an_empty_or_absent_name_is_none(site):
     assert register(site, email="cy@example.com", name=None).json["name"] is None
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("email", ["bo@example.com", "BO@Example.COM", " bo@example.com "])
 def test_a_taken_address_is_taken_in_every_spelling(site, email):
     register(site)
@@ -112,6 +113,7 @@ def test_what_is_not_one_plain_address_is_refused(site, email):
     assert count(site) == 0
 
 
+@pytest.mark.both_databases
 @pytest.mark.control("U01")
 @pytest.mark.parametrize(
     ("typed", "stored"),
@@ -189,6 +191,7 @@ def test_a_kind_of_identifier_that_is_not_enabled_is_ignored(site):
     assert count(site, LoginName) == 1
 
 
+@pytest.mark.both_databases
 @pytest.mark.control("U12")
 @pytest.mark.parametrize(
     "text", ["'; DROP TABLE users; --", "\" OR ''='", "%", "_", "\\", "$$", "{0}", "%s", ":email"]

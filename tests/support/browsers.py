@@ -8,12 +8,15 @@ from contextlib import contextmanager
 import pytest
 
 from tests.conftest import need
+from tests.support import extent
 
 WHOLE = "/usr/bin/chromium"
 
-# The same engine without a window's parts, for a third of the processor time. The whole browser is
-# used for the journey behind TLS (tests/system/test_journey.py), forward auth and the guides.
+# The same engine without a window's parts, for a third of the processor time. In a whole run the
+# whole browser is used for the journeys behind TLS (tests/system/test_journey.py), forward auth and
+# the guides.
 PROGRAM = shutil.which("chromium-headless-shell") or WHOLE
+AS_PEOPLE_HAVE_IT = WHOLE if extent.ALL else PROGRAM
 
 _FLAGS = (
     "--no-sandbox",

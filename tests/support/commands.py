@@ -23,6 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 import authsite
+from tests.support import quick_bcrypt, quick_start
 
 CHECKOUT = Path(authsite.__file__).parent.parent
 TIMEOUT = 120  # seconds
@@ -58,6 +59,7 @@ def start(arguments, stdin, stdout, stderr, *, cwd=None, env):
         "arguments": [str(each) for each in arguments],
         "cwd": str(cwd or Path.cwd()),
         "env": env,
+        "quick_bcrypt": quick_bcrypt.in_use,
     }
     # Messages instead of a stream: the id and the exit status do not run together.
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -163,6 +165,7 @@ def _become(order, report, *streams):
     os.environ.update(order["env"])
     os.chdir(order["cwd"])
     sys.argv[1:] = order["arguments"]
+    quick_bcrypt.use(order["quick_bcrypt"])  # as in the process of the tests
     if sys.argv[1] == "serve":
         _measure_no_more()
 
@@ -182,6 +185,7 @@ def main():
             import_module(module.name)
     for name in LOADED_LATE:
         import_module(name)
+    quick_start.use()
     gc.freeze()  # a collection in a fork would copy every page
     order, descriptors = _next_order()
     _become(order, *descriptors)

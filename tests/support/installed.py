@@ -1,5 +1,6 @@
 """The wheel of this checkout in a separate virtual environment, as an operator installs it."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -29,18 +30,42 @@ def build_wheel(folder):
 
 
 class Installed:
-    """A virtual environment with the wheel in it; ``bin`` has the commands."""
+    """A virtual environment with a wheel in it; ``bin`` has the commands."""
 
-    def __init__(self, folder, wheel):
-        venv.create(folder, symlinks=True)
+    def __init__(self, folder):
         self.folder = folder
         self.bin = folder / "bin"
         [self.packages] = (folder / "lib").glob("python*/site-packages")
+
+    @classmethod
+    def once(cls, tmp_path_factory):
+        """The wheel of this checkout, installed once for all processes of this run.
+
+        The first process makes it, and the others wait for that ("Making session-scoped fixtures
+        execute only once", documentation of pytest-xdist).
+        """
+        base = tmp_path_factory.getbasetemp()
+        folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "installed"
+        folder.mkdir(exist_ok=True)
+        ready = folder / "ready"
+        with open(folder / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not ready.exists():
+                cls.new(folder / "venv", build_wheel(folder))
+                ready.touch()
+        return cls(folder / "venv")
+
+    @classmethod
+    def new(cls, folder, wheel):
+        """A new environment in ``folder``, with ``wheel``."""
+        venv.create(folder, symlinks=True)
+        made = cls(folder)
         # The dependencies come from the running interpreter, so that nothing is downloaded. A
         # .pth file of theirs (such as an editable checkout's) has no effect from here.
         found = [path for path in sys.path if path.endswith("site-packages")]
-        (self.packages / "dependencies.pth").write_text("\n".join(found))
-        _pip("--python", self.bin / "python", "install", "--no-deps", "--no-index", wheel)
+        (made.packages / "dependencies.pth").write_text("\n".join(found))
+        _pip("--python", made.bin / "python", "install", "--no-deps", "--no-index", wheel)
+        return made
 
     @property
     def static(self):

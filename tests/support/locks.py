@@ -40,12 +40,26 @@ def until_blocked(database):
         event.remove(database.transactional, "before_cursor_execute", notice)
 
 
-def _until_postgresql_says(database):
+@contextmanager
+def until_processes_blocked(database, number):
+    """The same, for ``number`` transactions of other processes.
+
+    Of other processes SQLite says nothing at all: there it is the time that a request needs to come
+    to its transaction.
+    """
+    yield
+    if database.transactional.dialect.name == "postgresql":
+        _until_postgresql_says(database, number)
+    else:
+        time.sleep(1.0)
+
+
+def _until_postgresql_says(database, number=1):
     url = database.transactional.url.set(drivername="postgresql").render_as_string(
         hide_password=False
     )
     deadline = time.monotonic() + SECONDS
     with psycopg.connect(url, autocommit=True) as connection:
-        while connection.execute(WAITING).fetchone() == (0,):
-            assert time.monotonic() < deadline, "nothing waits for a lock"
+        while connection.execute(WAITING).fetchone()[0] < number:
+            assert time.monotonic() < deadline, f"fewer than {number} wait for a lock"
             time.sleep(0.02)

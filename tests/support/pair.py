@@ -8,10 +8,13 @@ from tests.support.site import PASSWORD, Site, bearer
 
 
 class Pair:
-    """Two `authsite serve` processes; ``site`` makes their data, on the same database."""
+    """Two `authsite serve` processes; ``site`` makes their data, on the same database.
 
-    def __init__(self, one, other, site):
-        self.one, self.other, self.site = one, other, site
+    ``ini``: the settings of both, for commands.
+    """
+
+    def __init__(self, one, other, site, ini):
+        self.one, self.other, self.site, self.ini = one, other, site, ini
 
     def issue(self, keys, server=None, **form):
         """Tokens of a client that acts for itself: no password is hashed."""
@@ -52,6 +55,6 @@ def pair(backend, folder, **settings):
     site = Site(url)
     try:
         with serving(ini) as one, serving(ini) as other:
-            yield Pair(one, other, site)
+            yield Pair(one, other, site, ini)
     finally:
         site.database.dispose()

@@ -13,7 +13,7 @@ GROWING = {
     "users", "login_names", "former_addresses", "released_usernames",
     "families", "web_sessions", "outbox",
     "pending_logins", "personal_tokens", "group_members",
-    "identities", "stored_requests", "used_ids", "authorization_codes", "consents",
+    "identities", "stored_requests", "used_ids", "authorization_codes", "device_codes", "consents",
     "totp_factors", "passkeys", "recovery_codes", "remembered_browsers",
     "invitations",
     "audit_events", "audit_seals", "limit_counters",
@@ -47,6 +47,9 @@ INSERT INTO authorization_codes (id, client_id, client_epoch, user_id, user_epoc
     redirect_uri, scope, created_at, expires_at)
     SELECT gen_random_uuid(), md5((n % 10 + 1)::text)::uuid, 0, {id}, 0, {id}, '', '', now(),
     now() + interval '1 minute' FROM {numbers};
+INSERT INTO device_codes (id, client_id, client_epoch, user_code, scope, created_at, expires_at,
+    interval, user_id) SELECT gen_random_uuid(), md5((n % 10 + 1)::text)::uuid, 0, n::text, '',
+    now(), now() + interval '10 minutes', 5, {id} FROM {numbers};
 INSERT INTO consents (user_id, client_id, scope, created_at, updated_at)
     SELECT {id}, md5((n % 10 + 1)::text)::uuid, 'openid', now(), now() FROM {numbers};
 INSERT INTO web_sessions (id, key_hash, user_id, user_epoch, remember, created_at, used_at,

@@ -2,6 +2,7 @@
 
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from authsite.oauth.models import DEVICE_GRANT
 from tests.support.authorizing import VERIFIER, Application, application, parameters, target_of
 from tests.support.pages import csrf_of, sign_in
 from tests.support.site import bearer
@@ -43,6 +44,7 @@ def an_authorization(site):
     url = f"{url}&prompt=select_account"
     form = {"csrf_token": csrf_of(site.http.get(url)), "decision": "continue"}
     site.http.get(site.http.post(url, form, status=303).location, status=200)
+    a_device(site)
     a_logout(site, app)
     site.http.reset()
 
@@ -62,6 +64,25 @@ def a_registration(site):
     form = {"grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER}
     site.http.post("/v1/oauth/token", {**form, "client_id": made["client_id"]})
     site.http.reset()
+
+
+def a_device(site):
+    """A tool without a browser asks; the user enters its codes, of which one is wrong."""
+    base = base_of(site)
+    app = application(site, "native", redirect_uris=["http://127.0.0.1/callback"])
+    grant = {"grant_type": DEVICE_GRANT, "client_id": app.client_id}
+    page = f"{base}/device"
+    for decision in ("deny", "allow"):
+        asked = {"client_id": app.client_id, "scope": "openid"}
+        started = site.http.post(f"{base}/v1/oauth/device", asked).json
+        grant["device_code"] = started["device_code"]
+        site.http.post("/v1/oauth/token", grant, status=400)
+        form = {"csrf_token": csrf_of(site.http.get(page)), "user_code": started["user_code"]}
+        site.http.post(page, {**form, "user_code": "BBBB-BBBB"}, status=422)
+        site.http.post(page, form, status=200)
+        site.http.post(page, {**form, "decision": decision}, status=200)
+    for status in (200, 400):  # a second use
+        site.http.post("/v1/oauth/token", grant, status=status)
 
 
 def a_logout(site, app):

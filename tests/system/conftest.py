@@ -6,6 +6,7 @@ import pytest
 
 from tests.conftest import need
 from tests.support import browsers, nginx
+from tests.support.installed import Installed
 from tests.support.visitor import Mailbox, Visitor
 from tests.support.world import AUTH, World
 
@@ -18,7 +19,7 @@ def world(tmp_path_factory):
     with ExitStack() as stack:
         # The folder is for nginx's own user to read, too.
         folder = tmp_path_factory.mktemp("world")
-        yield World(folder, stack)
+        yield World(folder, stack, Installed.once(tmp_path_factory))
 
 
 # One for this folder and those below it: a process has room for one Playwright at a time. Not for

@@ -47,7 +47,7 @@ def browser(guarded, playwright):
         guarded.front.folder / "browser",
         guarded.authority,
         front=guarded.front,
-        program=browsers.WHOLE,
+        program=browsers.AS_PEOPLE_HAVE_IT,
     ) as browser:
         yield browser
 

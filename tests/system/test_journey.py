@@ -14,8 +14,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def program():
-    """The whole Chromium, as people have it."""
-    return browsers.WHOLE
+    """In a whole run the whole Chromium, as people have it."""
+    return browsers.AS_PEOPLE_HAVE_IT
 
 
 def new_address():

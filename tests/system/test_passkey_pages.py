@@ -22,8 +22,8 @@ WITHOUT_VERIFICATION = """(id) => {
 
 @pytest.fixture(scope="module")
 def program():
-    """The whole Chromium, as people have it."""
-    return browsers.WHOLE
+    """In a whole run the whole Chromium, as people have it."""
+    return browsers.AS_PEOPLE_HAVE_IT
 
 
 @pytest.fixture

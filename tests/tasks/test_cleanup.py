@@ -171,6 +171,7 @@ def test_progress_goes_from_nothing_to_all(site, monkeypatch):
         assert len(seen[name]) > 2
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(("model", "name"), [(Family, "families"), (LimitCounter, "counters")])
 def test_on_postgresql_a_row_that_is_locked_is_skipped(site, frozen, model, name):
     if site.database.autocommit.dialect.name != "postgresql":
@@ -240,7 +241,7 @@ def test_every_table_that_grows_without_end_has_a_cleanup(site):
     assert set(CLEANUPS.of(site.app.registry["authsite"])) == {
         "families", "personal_tokens", "sessions", "pending_logins", "mails", "former_addresses",
         "used_ids", "stored_requests", "counters", "audit", "signing_keys",
-        "authorization_codes", "released_usernames", "remembered_browsers",
+        "authorization_codes", "device_codes", "released_usernames", "remembered_browsers",
         "users", "invitations", "unused_clients",
     }  # fmt: skip
 

@@ -23,7 +23,7 @@ from tests.support.acting import acting
 from tests.support.site import PASSWORD, SECRET, bearer
 from tests.support.together import together
 
-pytestmark = pytest.mark.both_databases
+pytestmark = pytest.mark.both_databases(each_value=True)
 TAKEN = [("taken", "username")]
 DAY = 24 * 3600
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pyramid.view import view_config
 
+from authsite.admin.bodies import ReasonBody
 from authsite.admin.errors import InvalidCursor, UnknownObject
 from authsite.admin.guard import administrator_of
 from authsite.admin.queries import LINK, answer, query_of
@@ -23,7 +24,6 @@ from .bodies import (
     ClientsQuery,
     ClientWithSecretAnswer,
     NewClientBody,
-    ReasonBody,
     as_json,
 )
 from .errors import InvalidClient

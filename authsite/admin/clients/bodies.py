@@ -5,21 +5,19 @@ from typing import Annotated, Any, NotRequired, cast
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from authsite.admin.bodies import ReasonBody
 from authsite.admin.queries import ListQuery
-from authsite.admin.reasons import MAX_REASON
 from authsite.oauth import client_uris
 from authsite.oauth.client_facts import facts_of
 from authsite.oauth.client_fields import ClientFields, seconds_of
 from authsite.oauth.models import CLIENT_TYPES, REGISTRABLE_TYPES, Client
 from authsite.platform.http.api_metadata import Parameters, response_body
-from authsite.platform.http.bodies import JsonBody
 
 from .errors import InvalidClient
 from .service import ClientValues
 
 _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
 Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
-Reason = Annotated[str, Field(max_length=MAX_REASON, examples=["asked for by Ann"])]
 Name = Annotated[str, Field(max_length=200, examples=["Web shop"])]
 Resource = Annotated[str, Field(max_length=2048, examples=["https://api.example.org/"])]
 Logo = Annotated[str, Field(max_length=2048, examples=["shop.svg"])]
@@ -31,15 +29,6 @@ Uris = Annotated[list[str], Field(max_length=200, examples=[["https://app.exampl
 Lifetime = Annotated[str, Field(max_length=20, examples=["10m"])]
 _NEW_TYPES = Field(json_schema_extra={"enum": list(REGISTRABLE_TYPES)}, examples=["password"])
 _TYPES = Field(json_schema_extra={"enum": list(CLIENT_TYPES)}, examples=["password"])
-
-
-class ReasonBody(JsonBody):
-    description = "The reason, if one is given."
-
-    reason: Annotated[str, Field(max_length=MAX_REASON, examples=["asked for by Ann"])] | None = (
-        None
-    )
-    """Why, for the audit trail."""
 
 
 class FieldsBody(ReasonBody):

@@ -5,6 +5,7 @@ from typing import Any
 from pyramid.response import Response
 from pyramid.view import view_config
 
+from authsite.admin.bodies import ReasonBody
 from authsite.admin.errors import InvalidCursor, Outranked, UnknownObject
 from authsite.admin.guard import administrator_of
 from authsite.admin.queries import LINK, ListQuery, answer, query_of
@@ -34,7 +35,6 @@ from .bodies import (
     MemberPath,
     MembersAnswer,
     NewGroupBody,
-    ReasonBody,
     as_json,
     member_as_json,
 )
@@ -102,7 +102,7 @@ def show(request: Request) -> GroupAnswer:
     {200: GroupAnswer},
     description="Tokens of members that carry a scope which no group gives them any more end.",
     path=GroupPath,
-    errors=(*_OF_NAME, *_OF_VALUES),
+    errors=(*_OF_NAME, *_OF_VALUES, Outranked),
 )
 def change(request: Request) -> GroupAnswer:
     given: GroupBody = request.authsite.validated
@@ -124,7 +124,7 @@ def change(request: Request) -> GroupAnswer:
     {204: None},
     description="Its members leave it, which ends their tokens with a scope of this group alone.",
     path=GroupPath,
-    errors=(*_OF_NAME, GroupInUse("ops", ("reports",)), GroupNamed),
+    errors=(*_OF_NAME, GroupInUse("ops", ("reports",)), GroupNamed, Outranked),
 )
 def delete(request: Request) -> Response:
     given: ReasonBody = request.authsite.validated

@@ -5,10 +5,9 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from authsite.admin.reasons import MAX_REASON
+from authsite.admin.bodies import ReasonBody
 from authsite.groups.service import ShownGroup
 from authsite.platform.http.api_metadata import Parameters, response_body
-from authsite.platform.http.bodies import JsonBody
 from authsite.platform.runtime import clock
 
 from .listing import Member
@@ -16,18 +15,10 @@ from .listing import Member
 _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
 Moment = Annotated[str, _MOMENT]
 Id = Annotated[str, Field(examples=["0f8b5c7e-4a52-4f0e-9a57-2f1d0f0a9d11"])]
-Reason = Annotated[str, Field(max_length=MAX_REASON, examples=["asked for by Ann"])]
 Name = Annotated[str, Field(max_length=64, examples=["finance"])]
 Title = Annotated[str, Field(max_length=200, examples=["Finance"])]
 Scopes = Annotated[list[str], Field(max_length=100, examples=[["payments:write"]])]
 Level = Annotated[str, Field(max_length=64, examples=["aal2"])]
-
-
-class ReasonBody(JsonBody):
-    description = "The reason, if one is given."
-
-    reason: Reason | None = None
-    """Why, for the audit trail."""
 
 
 class NewGroupBody(ReasonBody):

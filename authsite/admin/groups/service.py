@@ -7,14 +7,19 @@ sent again.
 
 from collections.abc import Sequence
 
+from sqlalchemy import exists, select
+from sqlalchemy.orm import aliased
+
 from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
+from authsite.admin.errors import Outranked
 from authsite.admin.users import memberships, subject
 from authsite.context import Context
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
 from authsite.platform.db.transaction import commit_session
-from authsite.users.groups.reserved import is_reserved
+from authsite.users.groups.models import GroupMember
+from authsite.users.groups.reserved import RESERVED, is_reserved
 from authsite.users.models import User
 
 from . import listing
@@ -33,8 +38,11 @@ def change(
 ) -> None:
     """Change the given values, and end the tokens whose scope the members have lost.
 
-    Raises what `authsite.groups.service.change` raises.
+    Raises what `authsite.groups.service.change` raises, and `Outranked` for a client that would
+    change what an administrator may do: a member of this group and of a reserved one.
     """
+    if given.scopes is not None or given.require_acr is not None:
+        _require_no_administrator(ctx, by, name)
     effect = groups.change(ctx, name, given, reasons.cause(by, reason))
     after = None
     while effect:
@@ -54,10 +62,11 @@ def delete(
     """Delete a group, whose members leave it first.
 
     ``routes``: the names of the routes that are for its members alone. Raises `GroupNamed` if there
-    is one, and what `authsite.groups.service.delete` raises.
+    is one, what `authsite.groups.service.delete` raises, and `Outranked` as `change`.
     """
     if routes:
         raise GroupNamed(name, routes)
+    _require_no_administrator(ctx, by, name)
     cause = reasons.cause(by, reason)
     while groups.remove_some(ctx, name, cause):
         commit_session(ctx.db)
@@ -84,6 +93,19 @@ def remove(
     """
     user = _find(ctx, by, name, user_id)
     return memberships.leave(ctx, by, user, name, reason)
+
+
+def _require_no_administrator(ctx: Context, by: Administrator, name: str) -> None:
+    """Raise `Outranked` for a client if a member of the group is an administrator."""
+    if by.kind != "client":
+        return
+    other = aliased(GroupMember)
+    reserved = exists().where(
+        other.user_id == GroupMember.user_id, other.group_name.in_(list(RESERVED))
+    )
+    members = select(GroupMember.user_id).where(GroupMember.group_name == name, reserved)
+    if ctx.db.scalar(members.limit(1)):
+        raise Outranked
 
 
 def _find(ctx: Context, by: Administrator, name: str, user_id: str) -> User:

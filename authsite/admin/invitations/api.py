@@ -7,6 +7,7 @@ from pyramid.response import Response
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
+from authsite.admin.bodies import ReasonBody
 from authsite.admin.errors import InvalidCursor
 from authsite.admin.guard import administrator_of
 from authsite.admin.queries import LINK, ListQuery, answer, query_of
@@ -14,7 +15,7 @@ from authsite.groups.errors import ReservedName
 from authsite.invitations.errors import InvitationsClosed, UnknownInvitation, UnknownInvitedGroup
 from authsite.invitations.shown import InvitationAnswer, OpenInvitation, shown, shown_open
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
-from authsite.platform.http.bodies import Email, JsonBody
+from authsite.platform.http.bodies import Email
 from authsite.request_state import Request
 
 from . import service
@@ -23,7 +24,7 @@ _LIST = "authsite.admin.api.invitations"
 _ONE = f"{_LIST}.invitation"
 
 
-class InvitationBody(JsonBody):
+class InvitationBody(ReasonBody):
     description = "Who is invited."
 
     email: Email
@@ -84,7 +85,7 @@ def invite(request: Request) -> InvitationAnswer:
     given: InvitationBody = request.authsite.validated
     ctx, by = request.authsite.ctx, administrator_of(request)
     request.response.status_int = 202
-    return shown(service.invite(ctx, by, given.email, given.group))
+    return shown(service.invite(ctx, by, given.email, given.group, given.reason))
 
 
 @view_config(route_name=_ONE, request_method="GET", renderer="json", admin="invitations:write")
@@ -98,7 +99,7 @@ def show(request: Request) -> OpenInvitation:
     return shown_open(service.find(request.authsite.ctx, request.matchdict["id"]))
 
 
-@view_config(route_name=_ONE, request_method="DELETE", admin="invitations:write")
+@view_config(route_name=_ONE, request_method="DELETE", body=ReasonBody, admin="invitations:write")
 @Operation(
     "Revoke an invitation",
     {204: None},
@@ -107,8 +108,8 @@ def show(request: Request) -> OpenInvitation:
     errors=(UnknownInvitation,),
 )
 def revoke(request: Request) -> Response:
-    by = administrator_of(request)
-    service.revoke(request.authsite.ctx, by, request.matchdict["id"])
+    by, given = administrator_of(request), request.authsite.validated
+    service.revoke(request.authsite.ctx, by, request.matchdict["id"], given.reason)
     return Response(status=204)
 
 
@@ -116,6 +117,7 @@ def revoke(request: Request) -> Response:
     route_name=f"{_LIST}.resend",
     request_method="POST",
     renderer="json",
+    body=ReasonBody,
     admin="invitations:write",
 )
 @Operation(
@@ -126,6 +128,6 @@ def revoke(request: Request) -> Response:
     errors=(InvitationsClosed, UnknownInvitation),
 )
 def resend(request: Request) -> InvitationAnswer:
-    by = administrator_of(request)
+    by, given = administrator_of(request), request.authsite.validated
     request.response.status_int = 202
-    return shown(service.resend(request.authsite.ctx, by, request.matchdict["id"]))
+    return shown(service.resend(request.authsite.ctx, by, request.matchdict["id"], given.reason))

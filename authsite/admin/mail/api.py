@@ -6,11 +6,11 @@ from pydantic import Field
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
+from authsite.admin.bodies import ReasonBody
 from authsite.admin.errors import InvalidCursor, Outranked, UnknownObject
 from authsite.admin.guard import administrator_of
 from authsite.admin.queries import LINK, ListQuery, answer, query_of
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
-from authsite.platform.http.bodies import JsonBody, MaybeEmpty
 from authsite.platform.mail.listed import facts
 from authsite.platform.mail.models import State
 from authsite.platform.runtime.ids import as_id
@@ -64,15 +64,6 @@ class MailPath(Parameters):
 
     mail: Annotated[str, Field(examples=["0a8c1f0e-5b6f-4c8e-9f57-2f1d0f0a9d11"])]
     """The id of the mail."""
-
-
-class ReasonBody(JsonBody):
-    """Why it is done."""
-
-    description = "Why it is done, for the audit trail."
-
-    reason: Annotated[MaybeEmpty | None, Field(examples=["The mail server was repaired."])] = None
-    """At most 1,024 characters."""
 
 
 @view_config(

@@ -1,6 +1,7 @@
 """/admin/mail"""
 
 from typing import Any
+from uuid import UUID
 
 from pyramid.response import Response
 from pyramid.view import view_config
@@ -50,7 +51,7 @@ def ask_retry(request: Request) -> Confirmation:
 def retry(request: Request) -> Response:
     """Have a dead mail tried again."""
     ctx, by, given = request.authsite.ctx, administrator_of(request), request.authsite.validated
-    service.retry(ctx, by, _mail(request).id, given.reason)
+    service.retry(ctx, by, _id(request), given.reason)  # it counts before anything is read
     return done(request, _back(request), "retried")
 
 
@@ -69,15 +70,19 @@ def ask_cancel(request: Request) -> Confirmation:
 def cancel(request: Request) -> Response:
     """Cancel a mail."""
     ctx, by, given = request.authsite.ctx, administrator_of(request), request.authsite.validated
-    service.cancel(ctx, by, _mail(request).id, given.reason)
+    service.cancel(ctx, by, _id(request), given.reason)
     return done(request, _back(request), "canceled")
 
 
 def _mail(request: Request) -> OutboxMessage:
+    return service.read(request.authsite.ctx, _id(request))
+
+
+def _id(request: Request) -> UUID:
     id_ = as_id(request.matchdict["mail"])
     if id_ is None:
         raise UnknownObject
-    return service.read(request.authsite.ctx, id_)
+    return id_
 
 
 def _about(text: Any, mail: OutboxMessage) -> str:

@@ -7,8 +7,6 @@ As in `actions`, each function locks the user, and raises `Outranked`, `UnknownO
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete
-
 from authsite.account import active_sessions, export
 from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
@@ -18,7 +16,6 @@ from authsite.oauth import active_personal_tokens, families
 from authsite.oauth.personal import service as personal_tokens
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
-from authsite.platform.rate_limit.models import LimitCounter
 from authsite.sign_in.factors import recovering, remembered
 from authsite.sign_in.factors.left import Left
 from authsite.users import service as users
@@ -116,17 +113,11 @@ def lift_limits(ctx: Context, by: Administrator, user: User, reason: str | None)
     """
     cause = reasons.cause(by, reason, required=True)
     found = subject.lock(ctx, by, user)
-    mine = export.counters_of(ctx, found.id)
-    lifted = ctx.db.scalars(
-        delete(LimitCounter)
-        .where(mine)
-        .returning(LimitCounter.key)
-        .execution_options(synchronize_session=False)
-    ).all()
+    lifted = export.end_counters(ctx, found.id)
     if lifted:
-        details = cause.details(lifted=str(len(lifted)))
+        details = cause.details(lifted=str(lifted))
         record(ctx, Event.LIMIT_LIFTED, user_id=found.id, details=details)
-    return len(lifted)
+    return lifted
 
 
 def export_data(

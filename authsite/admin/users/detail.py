@@ -18,7 +18,6 @@ from authsite.platform.audit.events import Event, names_of
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.mail.models import OutboxMessage
 from authsite.platform.rate_limit import delays
-from authsite.platform.rate_limit.models import LimitCounter
 from authsite.platform.runtime import clock
 from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.sign_in.methods.totp.models import TotpFactor
@@ -26,17 +25,18 @@ from authsite.users.levels import acr_of, shown_amr
 from authsite.users.models import User
 
 MAILS_OF = timedelta(days=30)
+LOOKED_AT = 5_000  # events of one user
 _LOGINS = names_of([Event.SESSION_BEGUN, Event.TOKEN_ISSUED])
 
 
 def last_login_at(ctx: Context, user: User) -> datetime | None:
-    """When the user last signed in, as far as the audit trail knows."""
-    return ctx.db.scalar(
-        select(AuditEvent.at)
-        .where(AuditEvent.user_id == user.id, AuditEvent.event.in_(_LOGINS))
-        .order_by(AuditEvent.id.desc())
-        .limit(1)
+    """When the user last signed in, as far as the newest `LOOKED_AT` events of the user tell."""
+    of_user = select(AuditEvent.at, AuditEvent.event, AuditEvent.id).where(
+        AuditEvent.user_id == user.id
     )
+    newest = of_user.order_by(AuditEvent.id.desc()).limit(LOOKED_AT).subquery()
+    logins = select(newest.c.at).where(newest.c.event.in_(_LOGINS))
+    return ctx.db.scalar(logins.order_by(newest.c.id.desc()).limit(1))
 
 
 def sessions(ctx: Context, user: User) -> list[dict[str, Any]]:
@@ -72,9 +72,13 @@ def factors(ctx: Context, user: User) -> list[dict[str, Any]]:
     ]
 
 
-def limits(ctx: Context, user: User) -> list[dict[str, Any]]:
+def limits(ctx: Context, user_id: UUID) -> list[dict[str, Any]]:
     """The counters of the user whose windows are running, with the seconds that are left."""
-    return running_counters(ctx, user.id)
+    now = clock.now()
+    rows = export.list_counters(ctx, user_id)
+    for row in rows:
+        row["seconds"] = int((datetime.fromisoformat(row["expires_at"]) - now).total_seconds())
+    return [row for row in rows if row["seconds"] > 0 and row["count"] > 0]
 
 
 def locked_until(ctx: Context, user_id: UUID) -> datetime | None:
@@ -82,23 +86,13 @@ def locked_until(ctx: Context, user_id: UUID) -> datetime | None:
 
     A browser or address of the user that is recognized is counted apart, and may still sign in.
     """
-    rows = ctx.db.execute(
-        select(LimitCounter.key, LimitCounter.expires_at).where(
-            export.counters_of(ctx, user_id),
-            LimitCounter.expires_at > clock.now(),
-            LimitCounter.count > 0,
-        )
-    )
-    return max((row.expires_at for row in rows if delays.locks_login(row.key)), default=None)
-
-
-def running_counters(ctx: Context, user_id: UUID) -> list[dict[str, Any]]:
-    """`limits`, by the user's id."""
     now = clock.now()
-    rows = export.list_counters(ctx, user_id)
-    for row in rows:
-        row["seconds"] = int((datetime.fromisoformat(row["expires_at"]) - now).total_seconds())
-    return [row for row in rows if row["seconds"] > 0 and row["count"] > 0]
+    ends = [
+        each.expires_at
+        for each in export.running_counters(ctx, user_id)
+        if each.number > 0 and each.expires_at > now and delays.locks_login(each.key)
+    ]
+    return max(ends, default=None)
 
 
 def mails(

@@ -1,7 +1,8 @@
 """Search users: always in the order of one index, from a cursor on, with a limit of time.
 
 A text is an id, the beginning of a login name, or after ``name:`` that of a name. What no index
-answers is looked for among `WALK` rows at a time: then a page may be empty, and yet have a cursor.
+answers is looked for among some rows at a time (`WALK`, `SHORT_WALK`): then a page may be empty,
+and yet have a cursor.
 """
 
 import uuid
@@ -34,7 +35,8 @@ from authsite.sign_in.identifiers import KINDS, candidates
 from authsite.users.groups.models import GroupMember
 from authsite.users.models import LoginName, User
 
-WALK = 20_000  # rows
+WALK = 20_000  # rows, of the newest users without a factor
+SHORT_WALK = 1_000  # rows, of any others: each may be looked for in other tables
 COUNTED = 1_000  # users; more are "1,000+"
 MAX_TEXT = 320  # characters
 NAME = "name:"
@@ -76,6 +78,10 @@ class _Order(NamedTuple):
     newest_first: bool = False
     filters: tuple[ColumnElement[bool], ...] = ()
     """What the index does not answer."""
+    walk: int = SHORT_WALK
+    """How many rows are read at a time if there are filters."""
+    first: ColumnElement[bool] | None = None
+    """Whether it is the user's first row; None if each user has only one."""
 
 
 def search(
@@ -156,7 +162,8 @@ def _newest(wanted: Wanted, filters: dict[str, ColumnElement[bool]]) -> _Order:
         indexed.append(filters.pop("confirmed"))
     keys: tuple[ColumnElement[Any], ...] = (_CREATED, _ID)
     rest = tuple(filters.values())
-    return _Order(select().where(*indexed), keys, _ID, newest_first=True, filters=rest)
+    walk = WALK if wanted.without_factor else SHORT_WALK
+    return _Order(select().where(*indexed), keys, _ID, newest_first=True, filters=rest, walk=walk)
 
 
 def _by_login_name(begin: str, sqlite: bool) -> _Order:
@@ -166,8 +173,8 @@ def _by_login_name(begin: str, sqlite: bool) -> _Order:
     is_first = ~exists().where(
         other.user_id == LoginName.user_id, before >= begin, before < key
     ).correlate(LoginName)
-    rows = select().where(key >= begin, key < begin + _LAST, is_first)
-    return _Order(rows, (key,), LoginName.user_id.expression)
+    rows = select().where(key >= begin, key < begin + _LAST)
+    return _Order(rows, (key,), LoginName.user_id.expression, first=is_first)
 
 
 def _key(ctx: Context, text: str) -> str:
@@ -198,16 +205,21 @@ _DISABLED, _UNCONFIRMED = User.disabled_at.is_not(None), User.email_verified_at.
 
 
 def _walk(order: _Order, last: Sequence[Any] | None, limit: int) -> Select[Any]:
-    """The next rows of the index, each with whether it fits: `WALK` of them, if not all do."""
+    """The next rows of the index, each with whether it fits; if not all do, those of a walk."""
     keys = [key.label(f"key{number}") for number, key in enumerate(order.keys)]
-    fits = and_(*order.filters) if order.filters else literal(True)
+    fits: ColumnElement[bool] = literal(True)
+    first = () if order.first is None else (order.first,)
+    if order.filters:
+        fits = and_(*order.filters, *first)  # in this order: most rows end before the last one
     rows = order.rows.add_columns(order.user_id.label("user_id"), *keys, fits.label("fits"))
-    if order.filters and order.user_id is not _ID:
+    if not order.filters:
+        rows = rows.where(*first)
+    elif order.user_id is not _ID:
         rows = rows.join(User, order.user_id == _ID)
     if last is not None:
         rows = rows.where(_behind(order, last))
     rows = rows.order_by(*(_ordered(key, order) for key in order.keys))
-    return rows.limit(WALK if order.filters else limit)
+    return rows.limit(order.walk if order.filters else limit)
 
 
 def _behind(order: _Order, last: Sequence[Any]) -> ColumnElement[bool]:
@@ -221,7 +233,8 @@ def _behind(order: _Order, last: Sequence[Any]) -> ColumnElement[bool]:
 
 def _end_of(db: Session, order: _Order, last: Sequence[Any] | None) -> Sequence[Any] | None:
     """The key of the last row that a walk reads, if there may be others behind it."""
-    walked = _walk(order, last, WALK).offset(WALK - 1).limit(1).subquery()
+    alone = order._replace(filters=(), first=None)  # the index has the keys of all rows
+    walked = _walk(alone, last, order.walk).offset(order.walk - 1).limit(1).subquery()
     return db.execute(select(*_keys_of(walked))).one_or_none()
 
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from authsite.admin.administrator import Administrator, reserved_groups
+from authsite.admin.administrator import Administrator, reserved_groups, scopes_of
 from authsite.admin.errors import Outranked, PermissionMissing, UnknownObject
 from authsite.admin.rank import require_rank
 from authsite.context import Context
@@ -25,7 +25,8 @@ def find(ctx: Context, text: str) -> User:
 def lock(ctx: Context, by: Administrator, user: User) -> User:
     """The present row of the user, locked until the transaction ends, at whom ``by`` may act.
 
-    Raises `UnknownObject` for a user who is gone, and `Outranked`.
+    Raises `UnknownObject` for a user who is gone, `Outranked`, and `PermissionMissing` for an
+    administrator who has lost a permission while the request waited for the lock.
     """
     found = ctx.db.scalar(
         select(User)
@@ -36,7 +37,20 @@ def lock(ctx: Context, by: Administrator, user: User) -> User:
     if found is None:
         raise UnknownObject
     require_rank(by, found)
+    _require_role(ctx, by)
     return found
+
+
+def _require_role(ctx: Context, by: Administrator) -> None:
+    """Raise `PermissionMissing` unless ``by`` still has the permissions that the request has.
+
+    Their row is not locked: two administrators who act at each other would wait for one another.
+    """
+    if by.kind != "user":
+        return
+    present = scopes_of(reserved_groups(_labels(ctx, by.id)))
+    if lost := by.scopes - present:
+        raise PermissionMissing(min(lost))
 
 
 def require_command_for_administrators(by: Administrator, user: User) -> None:
@@ -59,4 +73,4 @@ def is_owner(ctx: Context, by: Administrator) -> bool:
 
 
 def _labels(ctx: Context, user_id: UUID | None) -> str | None:
-    return ctx.db.scalar(select(User.labels).where(User.id == user_id))
+    return ctx.db.scalar(select(User.labels).where(User.id == user_id, User.disabled_at.is_(None)))

@@ -16,6 +16,8 @@ def includeme(config: "Configurator") -> None:
         return
     config.add_route("authsite.authorize", "/oauth/authorize")
     config.add_route("authsite.oauth.end_session", "/oauth/logout")
+    config.add_route("authsite.device.page", "/device", guard="web")
     config.add_onward(find)
     config.scan(".pages")
     config.scan(".logout.pages")
+    config.scan(".device.pages")

@@ -4,17 +4,15 @@ rest (RFC 6749, section 4.1.2.1)."""
 from typing import Any, NamedTuple
 
 from authsite.context import Context
-from authsite.oauth import redirect_uris, resources
-from authsite.oauth.errors import InvalidTarget
+from authsite.oauth import redirect_uris, resources, scopes
+from authsite.oauth.errors import InvalidScope, InvalidTarget
 from authsite.oauth.models import REDIRECT
 from authsite.oauth.oidc import id_tokens
 from authsite.oauth.oidc.errors import NotOurIdToken
 from authsite.oauth.oidc.keys import ring
 from authsite.oauth.registered import RegisteredClient, find, uris_of
-from authsite.oauth.scopes import parse
 from authsite.oauth.self_described import still_allowed
 from authsite.platform.http.errors import ApiError
-from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from . import request
 from .levels import is_reachable
@@ -103,12 +101,13 @@ def _rest(ctx: Context, sent: Parameters, client: RegisteredClient, answer_to: A
     asked = request.read(
         sent, pkce_optional=client.pkce_optional, default_scope=client.default_scope
     )
-    allowed = parse(client.scope)
-    scope = request.granted(
-        asked.scope,
-        known={"account", *ctx.settings.scopes, *ADMIN_SCOPES, *allowed},
-        allowed=still_allowed(ctx.settings, allowed) if client.unverified else allowed,
-    )
+    client_scope = client.scope
+    if client.unverified:
+        client_scope = still_allowed(ctx.settings, client_scope)
+    try:
+        scope = scopes.for_sign_in(ctx.settings, asked.scope, client_scope)
+    except InvalidScope:
+        raise Refused(Reason.SCOPE) from None
     audience = None
     try:
         resource = resources.choose(ctx, asked.resource, client.default_resource)

@@ -4,7 +4,7 @@ Each datum is shown with its value, not only the name of its scope.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -45,10 +45,14 @@ class Datum(NamedTuple):
 
 
 class ShownScope(NamedTuple):
-    """A scope in words, for `translate`, and the data that come with it."""
+    """A scope in words, for `translate`, and the data that come with it.
+
+    ``new``: it is asked for besides what the user has allowed before.
+    """
 
     words: str
     data: tuple[Datum, ...]
+    new: bool = False
 
 
 def values(
@@ -58,15 +62,17 @@ def values(
     scopes: Iterable[str],
     redirect_uri: str,
     *,
+    added: Collection[str] = (),
     acr: str | None = None,
     other_account: str | None = None,
     here: str | None = None,
 ) -> dict[str, Any]:
     """The values of `CONSENT`; ``scopes`` are those that are going to be granted.
 
-    ``acr``: of the sign-in, for `user_claims`. ``other_account``: the way to sign in as another
-    user; by default the login page, which leads back to this one. ``here``: where the form goes; by
-    default to the address of the page.
+    ``added``: those of them that were not allowed before, where others were. ``acr``: of the
+    sign-in, for `user_claims`. ``other_account``: the way to sign in as another user; by default
+    the login page, which leads back to this one. ``here``: where the form goes; by default to the
+    address of the page.
     """
     asked = tuple(dict.fromkeys(scopes))
     claims = user_claims(request.authsite.ctx, account, asked, acr)
@@ -74,7 +80,7 @@ def values(
         claims.pop("nickname", None)  # the same again
     settings = request.authsite.settings
     shown = [
-        ShownScope(words_of(settings, scope), _data(claims, DATA.get(scope, {})))
+        ShownScope(words_of(settings, scope), _data(claims, DATA.get(scope, {})), scope in added)
         for scope in (SIGN_IN, *(each for each in asked if each != SIGN_IN))
     ]
     known = NOT_SHOWN.union(*DATA.values())

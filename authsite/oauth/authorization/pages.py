@@ -16,6 +16,7 @@ from authsite.platform.http.rendering import found, render_page, see_other
 from authsite.request_state import Request
 from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.verify_url import verify_url
+from authsite.users.levels import acr_of
 
 from . import consent_page, continuation, documents, select_account_page, service
 from .answers import code_url, denied_url, lead_back
@@ -202,7 +203,10 @@ def _page(
     response = request.response
     if step is Step.CONSENT:
         scopes = parse(service.held_scope(ctx, checked, who))
-        values = consent_page.values(request, client, account, scopes, uri, other_account=other)
+        added, acr = service.added_scopes(ctx, checked, who), acr_of(who.amr)
+        values = consent_page.values(
+            request, client, account, scopes, uri, acr=acr, added=added, other_account=other
+        )
         response.text = render_page(request, consent_page.CONSENT, values)
         return response
     if step is Step.CHOOSE:

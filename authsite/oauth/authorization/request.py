@@ -16,7 +16,6 @@ MAX_PARAMETERS = 100
 MAX_STATE, MAX_NONCE, MAX_URI = 2048, 512, 2048  # characters
 MAX_SCOPE, MAX_HINT, MAX_LOGIN_HINT = 1024, 8 * 1024, 254
 OPENID = "openid"
-OIDC_SCOPES = (OPENID, "profile", "email", "phone", "groups", "offline_access")
 
 NONE, LOGIN, CONSENT = "none", "login", "consent"
 SELECT_ACCOUNT, CREATE = "select_account", "create"
@@ -169,19 +168,6 @@ def language(sent: Parameters, offered: Collection[str]) -> str | None:
                 return found
             words.pop()
     return None
-
-
-def granted(asked: tuple[str, ...], *, known: Collection[str], allowed: Collection[str]) -> str:
-    """The scope that a client gets of what it asked for. Raises `Refused`.
-
-    With ``openid`` an unknown scope is ignored (OpenID Connect Core 1.0, section 3.1.2.1). A client
-    needs no permission for the scopes of OpenID Connect.
-    """
-    if OPENID in asked:
-        asked = tuple(each for each in asked if each in known or each in OIDC_SCOPES)
-    if not set(asked) <= {*allowed, *OIDC_SCOPES}:
-        raise Refused(Reason.SCOPE)
-    return " ".join(asked)
 
 
 def _check_response(response_type: str | None, response_mode: str | None) -> None:

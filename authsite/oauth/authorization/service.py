@@ -13,6 +13,7 @@ from authsite.oauth import client_groups
 from authsite.oauth.codes import service as codes
 from authsite.oauth.codes.service import NewCode, SignInFacts
 from authsite.oauth.consents import service as consents
+from authsite.oauth.scopes import parse
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record, record_apart
 from authsite.platform.db import PreparedQuery
@@ -172,6 +173,13 @@ def refused(checked: Checked, reason: Reason, account: Account | None = None) ->
     refused.client, refused.answer_to = checked.client, checked.answer_to
     refused.user_id = account.id if account else None
     return refused
+
+
+def added_scopes(ctx: Context, checked: Checked, who: SignedIn) -> tuple[str, ...]:
+    """What the application asks for besides what the user has allowed it before, if anything."""
+    held = held_scope(ctx, checked, who)
+    added = consents.missing(ctx, who.account.id, checked.client.id, held)
+    return added if len(added) < len(parse(held)) else ()
 
 
 def give_consent(ctx: Context, checked: Checked, who: SignedIn) -> None:

@@ -7,83 +7,41 @@ has seen the code but not its verifier, cannot end what the first use has begun.
 
 import hmac
 from base64 import urlsafe_b64encode
-from datetime import datetime
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import NamedTuple, NoReturn
 from uuid import UUID
 
-from sqlalchemy import and_, bindparam, exists, select
+from sqlalchemy import bindparam, exists
 
 from authsite.context import Context
 from authsite.oauth import families, resources
 from authsite.oauth.client_auth import AuthenticatedClient
-from authsite.oauth.errors import InvalidCode, NotIssued
-from authsite.oauth.issue import CodeGrant, issue_for_code
-from authsite.oauth.models import UNVERIFIED_TYPES, Client, Family
+from authsite.oauth.errors import ExpiredCode, InvalidCode, NotIssued
+from authsite.oauth.issue import CheckedClient, CodeGrant, issue_for_code
+from authsite.oauth.models import UNVERIFIED_TYPES, Family
 from authsite.oauth.oidc import sign_ins
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
-from authsite.platform.db import PreparedQuery, run_together
+from authsite.platform.db import run_together
 from authsite.platform.runtime import clock
 from authsite.sign_in import facts, gate
-from authsite.sign_in.sessions.models import BrowserSession
-from authsite.users.models import User, user_of
 
-from . import text
 from .bounds import bound_of, outlives_session
-from .models import AuthorizationCode
-from .terms import TERMS_COLUMNS, Terms, check_user
+from .stored import CLIENT_WITH_CODE, ClientWithCode, StoredCode
+from .terms import check_user
 
 
 class Sent(NamedTuple):
-    """What the client sends; an empty text counts as not sent."""
+    """What the client sends beside the code; an empty text counts as not sent."""
 
-    code: str
     redirect_uri: str
     verifier: str
     resource: str = ""
 
 
-class StoredCode(NamedTuple):
-    """A row of `AuthorizationCode`; ``session_ends_at`` is None if its session is not there."""
-
-    id: UUID
-    client_id: UUID
-    client_epoch: int
-    session_id: UUID
-    redirect_uri: str
-    code_challenge: str | None
-    scope: str
-    audience: str | None
-    nonce: str | None
-    facts: str | None
-    auth_at: datetime
-    recognized: datetime | None
-    expires_at: datetime
-    used_at: datetime | None
-    session_ends_at: datetime | None
-    terms: Terms
-
-
-STORED_CODE = PreparedQuery(
-    select(
-        *(getattr(AuthorizationCode, name) for name in StoredCode._fields[:-2]),
-        BrowserSession.expires_at.label("session_ends_at"),
-        *TERMS_COLUMNS,
-    )
-    .join(Client, Client.id == AuthorizationCode.client_id)
-    .outerjoin(User, user_of(AuthorizationCode))
-    .outerjoin(
-        BrowserSession,
-        and_(
-            BrowserSession.id == AuthorizationCode.session_id,
-            BrowserSession.user_id == AuthorizationCode.user_id,
-        ),
-    )
-    .where(AuthorizationCode.id == bindparam("code_id")),
-    StoredCode,
-)
 RECORD_IF_REVOKED = recording_if(
     exists().where(
         Family.id == bindparam("family_id"),
@@ -94,22 +52,48 @@ RECORD_IF_REVOKED = recording_if(
 REUSED = "its code was reused"
 
 
-def redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
+def redeem(ctx: Context, found: ClientWithCode, sent: Sent) -> TokenPair:
     """The tokens for a code, with an ID token for the scope ``openid``.
 
-    A second use revokes the tokens of the first one. Raises `InvalidCode`, which is counted in the
-    limit `client-auth`; `ConfirmationRequired`, `GroupRequired`, `InvalidScope`,
-    `InvalidTarget`, `SigningUnavailable`, `TooManyAttempts`, and what an account condition raises.
+    ``found``: the client, which has authenticated, and its code. A second use revokes the tokens of
+    the first one. Raises `InvalidCode`, which is counted in the limit `client-auth`;
+    `ConfirmationRequired`, `GroupRequired`, `InvalidScope`, `InvalidTarget`, `SigningUnavailable`,
+    `TooManyAttempts`, and what an account condition raises.
     """
+    with counting_failures(ctx, found.id):
+        return _issue(ctx, found.client, _find_valid(ctx, found, sent))
+
+
+def redeem_of_device(
+    ctx: Context, client: AuthenticatedClient, code_id: UUID, resource: str
+) -> TokenPair:
+    """`redeem` for the code that a person has approved for a device; the caller counts failures.
+
+    The caller has read the device code. Raises `ExpiredCode` if it was never used.
+    """
+    found = CLIENT_WITH_CODE.one(ctx.database, client_id=client.id, code_id=code_id)
+    code = found.code if found else None
+    if code is None or code.client_id != client.id:
+        raise InvalidCode("what the user allowed was withdrawn")
+    if code.redirect_uri:
+        raise InvalidCode("it is not the code of a device")
+    _check_unchanged(ctx, client, code, resource)
+    return _issue(ctx, client, code, to_device=True)
+
+
+@contextmanager
+def counting_failures(ctx: Context, client_id: UUID) -> Iterator[None]:
+    """Count an `InvalidCode` in the limit `client-auth`; raises `TooManyAttempts` over it."""
     try:
-        return _redeem(ctx, client, sent)
+        yield
     except InvalidCode:
-        ctx.limits.count("client-auth", str(client.id), ctx.limits.address)
+        ctx.limits.count("client-auth", str(client_id), ctx.limits.address)
         raise
 
 
-def _redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
-    code = _find_valid(ctx, client, sent)
+def _issue(
+    ctx: Context, client: AuthenticatedClient, code: StoredCode, *, to_device: bool = False
+) -> TokenPair:
     terms, account = code.terms, code.terms.account
     if account is None or code.session_ends_at is None:
         raise InvalidCode("its user was signed out")  # never: `_find_valid` has looked
@@ -121,6 +105,7 @@ def _redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
         id=code.id,
         scope=code.scope,
         session_id=code.session_id,
+        audience=code.audience,
         facts=facts.pack(
             amr,
             audience=code.audience,
@@ -128,6 +113,8 @@ def _redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
             client=terms.document_uri,
         ),
         bound=bound_of(terms.type, code.scope, clock.now(), code.session_ends_at),
+        to_device=to_device,
+        client_url=terms.document_uri,
         notes_use=terms.type in UNVERIFIED_TYPES,
     )
     try:
@@ -139,24 +126,29 @@ def _redeem(ctx: Context, client: AuthenticatedClient, sent: Sent) -> TokenPair:
     return signer.with_id_token(pair, sign_in)
 
 
-def _find_valid(ctx: Context, client: AuthenticatedClient, sent: Sent) -> StoredCode:
+def _find_valid(ctx: Context, client: ClientWithCode, sent: Sent) -> StoredCode:
     """The code that was sent; raises `InvalidCode`, and `InvalidTarget` for another resource."""
-    values = text.decode_expired(ctx.services.keys, sent.code)
-    if values is None:
-        raise InvalidCode("it is not a code of this service")
-    code = STORED_CODE.one(ctx.database, code_id=values.id)
+    code = client.code
     if code is None:
-        raise InvalidCode("it expired long ago, or its user or client was deleted")
+        raise InvalidCode(
+            "it is not a code of this service, or it expired long ago, or its user was deleted"
+        )
+    if not code.redirect_uri:
+        raise InvalidCode("it is the code of a device")  # never: its text is another one
     if code.client_id != client.id:
         raise InvalidCode("it was issued to another client")
     if sent.redirect_uri and sent.redirect_uri != code.redirect_uri:
         raise InvalidCode("redirect_uri differs from that of the authorization request")
     _check_verifier(code.code_challenge, sent.verifier)
-    resources.check_same(sent.resource, code.audience)
+    _check_unchanged(ctx, client, code, sent.resource)
+    return code
+
+
+def _check_unchanged(ctx: Context, client: CheckedClient, code: StoredCode, resource: str) -> None:
+    resources.check_same(resource, code.audience)
     if code.used_at is not None:
         _refuse_used(ctx, client, code.id)
     _check_valid(client, code)
-    return code
 
 
 def _check_verifier(challenge: str | None, verifier: str) -> None:
@@ -175,10 +167,10 @@ def s256(verifier: str) -> str:
     return urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-def _check_valid(client: AuthenticatedClient, code: StoredCode) -> None:
+def _check_valid(client: CheckedClient, code: StoredCode) -> None:
     now = clock.now()
     if code.expires_at <= now:
-        raise InvalidCode("it has expired")
+        raise ExpiredCode("it has expired")
     if code.client_epoch != client.epoch:
         raise InvalidCode("the client was changed since")
     if code.terms.account is None:
@@ -189,12 +181,13 @@ def _check_valid(client: AuthenticatedClient, code: StoredCode) -> None:
         raise InvalidCode("the browser session has expired")
 
 
-def _refuse_used(ctx: Context, client: AuthenticatedClient, code_id: UUID) -> NoReturn:
+def _refuse_used(ctx: Context, client: CheckedClient, code_id: UUID) -> NoReturn:
     """End the tokens of a code that was used before, if it was, and refuse it.
 
     It is recorded once. In separate transactions, since that of a refused request is rolled back.
     """
-    code = STORED_CODE.one(ctx.database, code_id=code_id)
+    found = CLIENT_WITH_CODE.one(ctx.database, client_id=client.id, code_id=code_id)
+    code = found.code if found else None
     if code is None or code.used_at is None:
         raise InvalidCode("the user, the client or the browser session was changed at this moment")
     account, now = code.terms.account, clock.now()

@@ -104,24 +104,8 @@ def store(ctx: Context, new: NewCode) -> str | None:
     """
     now, code_id, client = clock.now(), uuid4(), new.client
     expires_at = expiry(now, ctx.settings.code_expires_in)
-    values = {
-        "new_id": code_id,
-        "new_client_id": client.id,
-        "new_client_epoch": client.epoch,
-        "new_user_id": new.account.id,
-        "new_user_epoch": new.account.epoch,
-        "new_session_id": new.session.id,
-        "new_redirect_uri": new.redirect_uri,
-        "new_code_challenge": new.code_challenge,
-        "new_scope": new.scope,
-        "new_audience": new.audience,
-        "new_nonce": new.nonce,
-        "new_facts": new.session.facts,
-        "new_auth_at": new.session.auth_at,
-        "new_recognized": new.session.recognized,
-        "new_created_at": now,
-        "new_expires_at": expires_at,
-    }
+    row = _row(new, code_id, now, expires_at)
+    values = {f"new_{name}": value for name, value in row.items()}
     details = {"scope": new.scope, "session": str(new.session.id)}
     event = event_values(
         ctx,
@@ -146,3 +130,36 @@ def store(ctx: Context, new: NewCode) -> str | None:
         return None
     code = text.CodeText(code_id, int(expires_at.timestamp()))
     return text.encode(ctx.services.keys, code)
+
+
+def add(ctx: Context, new: NewCode, code_id: UUID, expires_at: datetime) -> None:
+    """Store a code with this id in the transaction of ``ctx``, for a device that has no redirect.
+
+    Raises `FeatureNotOpen` as `store`, and IntegrityError if the user or the client is gone.
+    """
+    if new.audience is not None:
+        features.use(ctx, features.AUDIENCE)
+    ctx.db.execute(insert(CODES).values(_row(new, code_id, clock.now(), expires_at)))
+
+
+def _row(
+    new: NewCode, code_id: UUID, created_at: datetime, expires_at: datetime
+) -> dict[str, object]:
+    return {
+        "id": code_id,
+        "client_id": new.client.id,
+        "client_epoch": new.client.epoch,
+        "user_id": new.account.id,
+        "user_epoch": new.account.epoch,
+        "session_id": new.session.id,
+        "redirect_uri": new.redirect_uri,
+        "code_challenge": new.code_challenge,
+        "scope": new.scope,
+        "audience": new.audience,
+        "nonce": new.nonce,
+        "facts": new.session.facts,
+        "auth_at": new.session.auth_at,
+        "recognized": new.session.recognized,
+        "created_at": created_at,
+        "expires_at": expires_at,
+    }

@@ -168,6 +168,16 @@ def noting_use(
     return NOTE_USE, {"of_user": user_id, "of_client": client_id, "now": now}
 
 
+def note_use(ctx: Context, user_id: UUID, client_id: UUID) -> None:
+    """As `noting_use`, in the transaction of ``ctx``."""
+    ctx.db.execute(
+        update(Consent)
+        .where(Consent.user_id == user_id, Consent.client_id == client_id)
+        .values(used_at=clock.now())
+        .execution_options(synchronize_session=False)
+    )
+
+
 def list_of(ctx: Context, user_id: UUID) -> list[ListedConsent]:
     """The consents of a user, the newest first, read outside of the request's transaction.
 

@@ -16,8 +16,10 @@ class DeviceCode(Base):
     The text of the device code is its sealed ``id``, which becomes the id of the token family.
     ``user_code``: a keyed digest of the text that the person types. ``scope`` and ``audience`` are
     what the client may have of what it asked for. ``address`` and ``agent``: of the device.
-    ``polled_at``: when the device asked last; ``interval``: seconds that it has to wait between two
-    requests. ``user_id``, ``decided_at`` and ``approved``: who decided, when, and how.
+    ``interval``: seconds that it has to wait between two requests; ``poll_after``: a request before
+    this moment is too early. ``user_id``, ``decided_at`` and ``approved``: who decided, when, and
+    how. With an approval comes a row of `AuthorizationCode` with the same ``id``, which is redeemed
+    like any other.
     """
 
     __tablename__ = "device_codes"
@@ -34,8 +36,8 @@ class DeviceCode(Base):
     agent: Mapped[str | None] = mapped_column(String(200))
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]
-    polled_at: Mapped[datetime | None]
     interval: Mapped[int]
+    poll_after: Mapped[datetime | None]
     user_id: Mapped[uuid.UUID | None] = mapped_column(
         ForeignKey("users.id", ondelete="CASCADE"), index=True
     )

@@ -10,6 +10,7 @@ from pyramid.response import Response
 
 from authsite.oauth.client_auth import METHODS
 from authsite.oauth.grants.table import GRANTS
+from authsite.oauth.models import DEVICE_GRANT
 from authsite.oauth.oidc.availability import is_on
 from authsite.oauth.oidc.issuer import issuer_of
 from authsite.platform.http.address import base_path
@@ -25,7 +26,7 @@ from authsite.request_state import Request
 from .document import MetadataAnswer
 from .openid import openid_members
 
-CODE_GRANT = "authorization_code"
+OPENID_GRANTS = ("authorization_code", DEVICE_GRANT)
 
 
 class MetadataPath(Parameters):
@@ -86,7 +87,7 @@ def _metadata(request: Request) -> MetadataAnswer:
         "introspection_endpoint_auth_methods_supported": authenticated,
         "revocation_endpoint": endpoint("authsite.oauth.revoke") or "",
         "revocation_endpoint_auth_methods_supported": public,
-        "grant_types_supported": [each for each in GRANTS if on or each != CODE_GRANT],
+        "grant_types_supported": [each for each in GRANTS if on or each not in OPENID_GRANTS],
         "response_types_supported": ["code"] if on else ["none"],
     }
     if request.authsite.settings.scopes:  # section 3.2: no empty lists

@@ -52,6 +52,10 @@ class MetadataAnswer(TypedDict):
     """The URL at which clients register themselves (RFC 7591), if they may."""
     client_id_metadata_document_supported: NotRequired[bool]
     """`true` if the `client_id` may be the URL of a document that describes the client."""
+    device_authorization_endpoint: NotRequired[
+        Annotated[str, Field(examples=[f"{_ISSUER}/v1/oauth/device"])]
+    ]
+    """The URL at which a device without a browser begins a sign-in (RFC 8628)."""
     jwks_uri: NotRequired[Annotated[str, Field(examples=[f"{_ISSUER}/.well-known/jwks.json"])]]
     """The URL of the public keys."""
     response_modes_supported: NotRequired[Annotated[list[str], Field(examples=[["query"]])]]

@@ -31,6 +31,8 @@ def openid_members(
         answer["registration_endpoint"] = url
     if settings.client_id_documents:
         answer["client_id_metadata_document_supported"] = True
+    if url := endpoint("authsite.oauth.device"):
+        answer["device_authorization_endpoint"] = url
     answer["jwks_uri"] = endpoint("authsite.jwks") or ""
     answer["scopes_supported"] = list(dict.fromkeys((*SCOPES, *settings.scopes)))
     answer["response_modes_supported"] = ["query"]

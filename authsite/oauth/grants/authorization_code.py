@@ -6,15 +6,15 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from authsite.context import Context
-from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.codes.redeem import Sent, redeem
+from authsite.oauth.codes.stored import ClientWithCode, finder
 from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
 from authsite.oauth.models import MAX_URI
 from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.parameters import AUTHORIZATION_CODE, TokenText
 from authsite.oauth.tokens import TokenPair
 
-from .grant import GrantBody, grant
+from .grant import Grant, GrantBody
 
 
 class AuthorizationCodeGrant(GrantBody):
@@ -39,14 +39,16 @@ class AuthorizationCodeGrant(GrantBody):
     """Grant `authorization_code`: the text whose SHA-256 was `code_challenge` (RFC 7636)."""
 
 
-@grant(
-    "authorization_code",
-    body=AuthorizationCodeGrant,
-    errors=(InvalidGrant, InvalidScope, InvalidTarget, SigningUnavailable),
-)
-def by_authorization_code(
-    ctx: Context, client: AuthenticatedClient, body: AuthorizationCodeGrant
-) -> TokenPair:
+def _redeem(ctx: Context, found: ClientWithCode, body: AuthorizationCodeGrant) -> TokenPair:
     """Raises as `redeem`."""
-    sent = Sent(body.code, body.redirect_uri, body.code_verifier, body.resource or "")
-    return redeem(ctx, client, sent)
+    sent = Sent(body.redirect_uri, body.code_verifier, body.resource or "")
+    return redeem(ctx, found, sent)
+
+
+by_authorization_code = Grant(
+    "authorization_code",
+    AuthorizationCodeGrant,
+    (InvalidGrant, InvalidScope, InvalidTarget, SigningUnavailable),
+    find=lambda ctx, body: finder(ctx, body.code),
+    issue=_redeem,
+)

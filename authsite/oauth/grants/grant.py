@@ -7,7 +7,12 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 from pydantic import ConfigDict, Field
 
 from authsite.context import Context
-from authsite.oauth.client_auth import AuthenticatedClient
+from authsite.oauth.client_auth import (
+    AuthenticatedClient,
+    EnabledClient,
+    FoundClient,
+    enabled,
+)
 from authsite.oauth.models import MAX_URI
 from authsite.oauth.parameters import RESOURCE, ClientBody
 from authsite.oauth.tokens import TokenPair
@@ -50,9 +55,11 @@ Issue = Callable[[Context, AuthenticatedClient, Parameters], TokenPair]
 
 
 @dataclass(frozen=True, slots=True)
-class Grant(Generic[Parameters]):
+class Grant(Generic[Parameters, FoundClient]):
     """A grant; a client may use it if its grant types contain ``name``.
 
+    ``find``: what `identify` finds the client with, before it is authenticated; ``issue`` gets the
+    client with all that was read in the same query.
     ``errors``: those of `issue` for the API document, besides `UnauthorizedClient` and
     `MissingParameter`.
     """
@@ -60,14 +67,26 @@ class Grant(Generic[Parameters]):
     name: str
     body: type[Parameters]
     errors: tuple[type[ApiError] | ApiError, ...]
-    issue: Issue[Parameters]
+    find: Callable[[Context, Parameters], Callable[..., FoundClient | None]]
+    issue: Callable[[Context, FoundClient, Parameters], TokenPair]
 
 
 def grant(
     name: str, *, body: type[Parameters], errors: tuple[type[ApiError] | ApiError, ...] = ()
-) -> Callable[[Issue[Parameters]], Grant[Parameters]]:
+) -> Callable[[Issue[Parameters]], Grant[Parameters, EnabledClient]]:
     """Decorator that makes a `Grant` of the function that issues its tokens.
 
-    ``name`` is the value of ``grant_type``, which ``body`` has as a `Literal`.
+    ``name`` is the value of ``grant_type``, which ``body`` has as a `Literal`. With the client
+    nothing else is read.
     """
-    return lambda issue: Grant(name, body, errors, issue)
+
+    def decorate(issue: Issue[Parameters]) -> Grant[Parameters, EnabledClient]:
+        return Grant(
+            name,
+            body,
+            errors,
+            find=lambda ctx, _body: enabled(ctx),
+            issue=lambda ctx, found, body: issue(ctx, found.client, body),
+        )
+
+    return decorate

@@ -7,53 +7,55 @@ from collections.abc import Mapping
 from typing import Any
 
 from authsite.context import Context
-from authsite.oauth.client_auth import AuthenticatedClient
+from authsite.oauth.client_auth import AuthenticatedClient, FoundClient
 from authsite.oauth.errors import MissingParameter, UnauthorizedClient, UnsupportedGrantType
 from authsite.oauth.tokens import TokenPair
 
 from .authorization_code import by_authorization_code
 from .client_credentials import by_client_credentials
+from .device_code import by_device_code
 from .grant import Grant, GrantBody
 from .mfa import by_mfa
 from .passkey import by_passkey
 from .password import by_password
 from .refresh_token import by_refresh_token
 
-GRANTS: Mapping[str, Grant[Any]] = {
+GRANTS: Mapping[str, Grant[Any, Any]] = {
     each.name: each
     for each in (
         by_password,
         by_client_credentials,
         by_refresh_token,
         by_authorization_code,
+        by_device_code,
         by_mfa,
         by_passkey,
     )
 }
 
 
-def find(grant_type: str) -> Grant[Any]:
+def find(grant_type: str) -> Grant[Any, Any]:
     """The grant of this type; raises `UnsupportedGrantType`."""
     if grant_type not in GRANTS:
         raise UnsupportedGrantType(GRANTS)
     return GRANTS[grant_type]
 
 
-def check_allowed(client: AuthenticatedClient, grant: Grant[Any]) -> None:
+def check_allowed(client: AuthenticatedClient, grant: Grant[Any, Any]) -> None:
     """Raise `UnauthorizedClient` unless ``client`` may use ``grant``."""
     if not client.may_use(grant.name):
         raise UnauthorizedClient
 
 
 def execute(
-    ctx: Context, grant: Grant[Any], client: AuthenticatedClient, body: GrantBody
+    ctx: Context, grant: Grant[Any, FoundClient], found: FoundClient, body: GrantBody
 ) -> TokenPair:
-    """The token pair that ``client`` gets by ``grant``.
+    """The token pair that the client in ``found`` gets by ``grant``, which has found it.
 
     Raises `UnauthorizedClient`, `MissingParameter`, and what the grant raises.
     """
-    check_allowed(client, grant)
+    check_allowed(found.client, grant)
     for name in grant.body.needs:
         if not getattr(body, name):
             raise MissingParameter(grant.body.needs)
-    return grant.issue(ctx, client, body)
+    return grant.issue(ctx, found, body)

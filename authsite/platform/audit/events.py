@@ -133,7 +133,9 @@ class Event(Explained):
     DATABASE_RESTORED = "database.restored", "An administrator restored a backup."
     EMAIL_CHANGE_CANCELED = (
         "email.change_canceled",
-        "The pending change of the e-mail address was canceled.",
+        "The pending change of the e-mail address was canceled, also because the user was made an "
+        "administrator.",
+        _IF_ADMINISTRATOR,
     )
     EMAIL_CHANGE_REQUESTED = (
         "email.change_requested",
@@ -428,7 +430,7 @@ class Event(Explained):
     USER_CREATED = (
         "user.created",
         "The user registered, or was created or imported by a command.",
-        "`source`, `source_id` if imported",
+        f"`source`, `source_id` if imported; {_IF_ADMINISTRATOR}",
     )
     USER_DELETION_SCHEDULED = (
         "user.deletion_scheduled",

@@ -121,6 +121,18 @@ def locks_login(key: str) -> bool:
     return counted_by(key) == LOGIN and key.rpartition("/")[2].isdecimal()
 
 
+def running_keys_of(limiter: RateLimiter, *subject: str) -> list[str]:
+    """Those of `keys_of` that may have a count now: of earlier lockouts only the last one has."""
+    hashed = limiter.hashed(*subject)
+    keys = []
+    for name, items in limiter.windows.items():
+        for key in (item.key_for(name, hashed) for item in items):
+            keys.append(key)
+            if name in LOCKING and (level := limiter.storage.get(level_key(key))):
+                keys += [level_key(key), *{_lockout(key, each) for each in (level - 1, level)}]
+    return list(dict.fromkeys(keys))
+
+
 def _lockout(key: str, level: int) -> str:
     return f"{key}/{level}" if level else key
 

@@ -29,11 +29,13 @@ class RateLimit(NamedTuple):
     @property
     def counts_address(self) -> bool:
         """Whether its key ends with the client address, of which networks are counted, too."""
-        return self.key in (_ADDRESS, _CLIENT_AND_ADDRESS, _PROVIDER_AND_ADDRESS)
+        return self.key in _WITH_ADDRESS
 
 
 _ADDRESS, _CLIENT_AND_ADDRESS = "client address", "client and address"
 _PROVIDER_AND_ADDRESS = "provider and client address"
+_ADDRESS_AND_USER = "client address, and user"  # each is counted for itself
+_WITH_ADDRESS = (_ADDRESS, _CLIENT_AND_ADDRESS, _PROVIDER_AND_ADDRESS, _ADDRESS_AND_USER)
 _RECIPIENT = "recipient's address"
 RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
     {
@@ -131,7 +133,7 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
         ),
         "device-code": RateLimit(
             "10/15 minutes",
-            "client address, and user",
+            _ADDRESS_AND_USER,
             text="Wrong codes of devices at `/device`, for each client address and each user.",
         ),
         "registration-address": RateLimit(

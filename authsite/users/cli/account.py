@@ -42,13 +42,15 @@ def create(
     cfg: Settings, email: str, name: str | None, confirmed: bool, password_stdin: bool
 ) -> Facts:
     """Create a user, by the same rules as registration."""
+    from authsite.admin.administrator import COMMAND
     from authsite.signup.service import register
 
+    cause = COMMAND.cause()
     password = read_password(password_stdin)
     with transaction(cfg) as ctx, field_errors_as_lines():
-        made = register(ctx, {"email": email}, password, name)
+        made = register(ctx, {"email": email}, password, name, cause)
         if confirmed:
-            service.confirm(ctx, made)
+            service.confirm(ctx, made, cause)
     shown = {"id": made.id, "email": made.email}
     return Facts("The user:", user_json(made, cfg.login_identifiers), shown)
 
@@ -115,7 +117,7 @@ def limits(cfg: Settings, email_or_id: str) -> Listing:
     from authsite.admin.users import detail
 
     with transaction(cfg) as ctx:
-        rows = detail.limits(ctx, find(ctx.db, email_or_id))
+        rows = detail.limits(ctx, find(ctx.db, email_or_id).id)
     columns = {name: name for name in ("limit", "count", "seconds")}
     return Listing("limits", rows, len(rows), columns, "No limit counts for this user.")
 

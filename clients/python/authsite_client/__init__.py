@@ -12,6 +12,7 @@ from .async_session import AsyncSession
 from .client import Client
 from .code_login import CodeLogin, SignedIn
 from .connections import Service
+from .device import DeviceCode
 from .errors import (
     ApiError,
     AuthsiteError,
@@ -57,6 +58,7 @@ __all__ = [
     "Client",
     "ClientRequired",
     "CodeLogin",
+    "DeviceCode",
     "EmailNotVerified",
     "Enrollment",
     "FieldError",

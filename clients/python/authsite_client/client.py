@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from . import clock
 from .connections import Connections, Request, Service
+from .device import DEVICE_GRANT, DeviceCode, read_device_code, show_code, wait_for_answer
 from .errors import Unreachable
 from .responses import read_json
 from .second_steps import (
@@ -16,7 +17,7 @@ from .second_steps import (
     read_recovery_codes,
 )
 from .session import Session
-from .tokens import Tokens, read_id_token, read_tokens
+from .tokens import Tokens, read_id_token, read_optional_id_token, read_tokens
 from .verifier import basic
 
 TIMEOUT = 10.0  # seconds, unless the `Service` says otherwise: a login computes a password hash
@@ -31,16 +32,21 @@ class Client:
 
     All methods raise `ApiError` (its subclasses for what can be told apart) and `Unreachable`.
     ``save`` receives each new pair of tokens before it is used, to store it. It may not use the
-    session. Nothing is sent before a method needs it.
+    session. Nothing is sent before a method needs it. A public client, such as one of type
+    ``native``, has no secret.
     """
 
-    def __init__(self, service: str | Service, client_id: str, client_secret: str) -> None:
+    def __init__(self, service: str | Service, client_id: str, client_secret: str = "") -> None:
         self.connections = Connections(Service.of(service, TIMEOUT))
         self._headers = {
-            "Authorization": basic(client_id, client_secret),
             "Content-Type": "application/x-www-form-urlencoded",
             "Accept": "application/json",
         }
+        self._public: dict[str, str] = {}
+        if client_secret:
+            self._headers["Authorization"] = basic(client_id, client_secret)
+        else:
+            self._public = {"client_id": client_id}
 
     def login(
         self,
@@ -110,6 +116,32 @@ class Client:
         form = {"grant_type": PASSKEY_GRANT, "credential": credential, "scope": scope}
         return self._begin(form, save)
 
+    def device_login(
+        self,
+        scope: str = "openid",
+        save: Save | None = None,
+        *,
+        show: Callable[[DeviceCode], object] = show_code,
+        resource: str = "",
+    ) -> Session:
+        """Sign a user in from a program without a browser (a client of type ``native``).
+
+        ``show`` gets the address and the code for the user; by default they are printed. The call
+        waits until the user has allowed it in a browser. Raises `LoginFailed`, with the ``error``
+        ``access_denied`` or ``expired_token``, if the user did not. The session has the scopes that
+        the user allowed; with ``offline_access`` it outlives the user's session in the browser.
+        """
+        asked_at = clock.time()
+        begin = {"scope": scope, "resource": resource}
+        body = self._post("/v1/oauth/device", begin, repeatable=False)
+        try:
+            code = read_device_code(body, asked_at)
+        except ValueError as error:
+            raise Unreachable(str(error)) from error
+        show(code)
+        form = {"grant_type": DEVICE_GRANT, "device_code": code.device_code}
+        return wait_for_answer(code, lambda: self._begin(form, save))
+
     def login_as_client(self, scope: str = "", save: Save | None = None) -> Session:
         """A session of the client itself (type ``personal``).
 
@@ -164,12 +196,14 @@ class Client:
         body = self._post("/v1/oauth/token", form, repeatable=False)
         try:
             tokens, recovery_codes = read_tokens(body, asked_at), read_recovery_codes(body)
+            id_token = read_optional_id_token(body)
         except ValueError as error:
             raise Unreachable(str(error)) from error
         if save:
             save(tokens)
         session = Session(self, tokens, save)
         session.recovery_codes = recovery_codes
+        session.id_token = id_token
         return session
 
     def _tokens(
@@ -185,6 +219,7 @@ class Client:
     def _post(
         self, path: str, form: Mapping[str, str], *, repeatable: bool, timeout: float = math.inf
     ) -> object:
-        body = urlencode({name: value for name, value in form.items() if value}).encode()
+        sent = {**self._public, **form}
+        body = urlencode({name: value for name, value in sent.items() if value}).encode()
         request = Request("POST", path, self._headers, body, repeatable, timeout)
         return read_json(self.connections.send(request))

@@ -1,5 +1,8 @@
-"""The time: ``time()`` in seconds since 1970, ``monotonic()`` for durations. Tests freeze both."""
+"""The time: ``time()`` in seconds since 1970, ``monotonic()`` for durations; ``sleep(seconds)``.
 
-from time import monotonic, time
+Tests freeze them.
+"""
 
-__all__ = ["monotonic", "time"]
+from time import monotonic, sleep, time
+
+__all__ = ["monotonic", "sleep", "time"]

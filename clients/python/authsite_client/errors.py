@@ -5,7 +5,7 @@ AuthsiteError
                         EmailNotVerified, InsufficientScope, Unavailable
   Unreachable           no usable response: network, TLS, timeout
   ApiError              an error response; a subclass for each code or status
-  LoginFailed           a sign-in with the authorization code grant that ended without a user
+  LoginFailed           a sign-in with a code that ended without a user
 """
 
 import json
@@ -214,11 +214,11 @@ class TemporarilyUnavailable(ApiError):
 
 
 class LoginFailed(AuthsiteError):
-    """A sign-in with the authorization code grant that ended without a user.
+    """A sign-in with an authorization code or a device code that ended without a user.
 
-    ``error`` is the code of RFC 6749, section 4.1.2.1, such as ``access_denied``, or one of ours:
-    ``unknown_state``, ``wrong_issuer``, ``invalid_answer``, ``invalid_id_token``. ``description``
-    is for developers.
+    ``error`` is the code of RFC 6749, section 4.1.2.1, such as ``access_denied``, that of RFC 8628,
+    ``expired_token``, or one of ours: ``unknown_state``, ``wrong_issuer``, ``invalid_answer``,
+    ``invalid_id_token``. ``description`` is for developers.
     """
 
     def __init__(self, error: str, description: str = "") -> None:

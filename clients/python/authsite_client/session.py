@@ -60,6 +60,8 @@ class Session:
         self.recovery_codes: tuple[str, ...] = ()
         """Made with a second factor that the user added at this login: show them to the user, who
         finds them nowhere else."""
+        self.id_token: str | None = None
+        """The ID token of this login, as it came, if the scope had ``openid``."""
 
     @property
     def tokens(self) -> Tokens | None:

@@ -51,6 +51,12 @@ def read_id_token(body: object) -> str:
     return found
 
 
+def read_optional_id_token(body: object) -> str | None:
+    """The ID token in a token response, or None if it has none."""
+    found = body.get("id_token") if isinstance(body, dict) else None
+    return found if isinstance(found, str) else None
+
+
 def expired(tokens: Tokens) -> bool:
     """Whether the access token has expired."""
     return clock.time() >= tokens.expires_at

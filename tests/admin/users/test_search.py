@@ -17,7 +17,7 @@ from authsite.users.groups.models import Group
 from authsite.users.models import User
 from tests.support.acting import acting
 
-pytestmark = pytest.mark.both_databases
+pytestmark = pytest.mark.both_databases(each_value=True)
 NAMES = ("ann", "Anna", "bob", "cat")
 
 
@@ -135,6 +135,7 @@ def test_what_no_index_answers_is_looked_for_among_some_rows_at_a_time(
     site, ctx, people, monkeypatch
 ):
     monkeypatch.setattr(module, "WALK", 2)
+    monkeypatch.setattr(module, "SHORT_WALK", 2)
     for user in people[1:]:
         set_values(site, user, factors_since=clock.now())
     page = search(ctx, COMMAND, Wanted(without_factor=True))

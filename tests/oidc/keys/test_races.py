@@ -15,7 +15,7 @@ from authsite.platform.runtime import clock
 from tests.oidc.keys.conftest import ISSUER, another_process
 from tests.support.site import SECRET
 
-pytestmark = pytest.mark.both_databases
+pytestmark = pytest.mark.both_databases(each_value=True)
 
 PROCESS = """
 import sys

@@ -5,13 +5,20 @@ from base64 import urlsafe_b64decode
 from threading import Event as Stop
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 from structlog.testing import capture_logs
 
 from authsite.oauth.oidc.id_tokens import sign
 from authsite.oauth.oidc.keys.models import SigningKey
 from authsite.oauth.oidc.keys.ring import ring_of
-from authsite.oauth.oidc.keys.rotation import RotationRefused, alone, remove, rotate, transaction
+from authsite.oauth.oidc.keys.rotation import (
+    RotationRefused,
+    alone,
+    complete,
+    remove,
+    rotate,
+    transaction,
+)
 from authsite.oauth.oidc.keys.scheduled import Waits, keep_keys, run
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
@@ -75,6 +82,17 @@ def test_the_task_makes_the_first_keys_and_rotates_them_when_they_are_old_enough
         }
         for alg in ALGORITHMS
     ]
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
+def test_a_key_may_take_longer_to_make_than_a_transaction_of_a_request(provider):
+    limit = text("SHOW idle_in_transaction_session_timeout")
+    with transaction(services_of(provider)) as ctx:
+        assert ctx.db.scalar(limit) != "0"
+        complete(ctx)
+        assert ctx.db.scalar(limit) == "0"
+    with provider.db() as db:
+        assert db.scalar(limit) != "0"
 
 
 def test_by_hand_alone_the_task_never_rotates(provider_with, frozen):

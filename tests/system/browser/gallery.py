@@ -8,10 +8,13 @@ import itertools
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from tests.support import browsers
 from tests.support.languages import PSEUDO, pseudo_package, words_of
+from tests.system.browser.gallery_applications import ADDRESS, Applications, on_the_way
 from tests.system.browser.gallery_changes import EMAIL, changed_address, pending
 from tests.system.browser.gallery_factors import required, second_factors
 from tests.system.browser.people import PASSWORD, Person, pages_server
@@ -43,6 +46,7 @@ SETTINGS = {
 
 
 REQUIRED = {**SETTINGS, "second_factor": "required"}
+LATER = {**REQUIRED, "second_factor_from": "2099-01-31"}  # a notice on the account pages
 
 
 def visitor(context, served, words=str):
@@ -250,6 +254,32 @@ def pictured(ann):
     yield "docs"
 
 
+@contextmanager
+def served_with(states, settings, folder, variables=()):
+    """A server, and the states of a person there: ``(served, person -> names)``."""
+    with pages_server(folder, variables, **settings) as served:
+        yield served, states
+
+
+@contextmanager
+def applications_server(folder, variables=()):
+    """The same, for `on_the_way`."""
+    apps = []
+
+    def prepare(site):
+        apps.append(Applications(site))
+
+    with pages_server(folder, {**dict(variables), **ADDRESS}, prepare, **LATER) as served:
+        yield served, lambda ann: on_the_way(ann, *apps)
+
+
+SERVERS = (
+    partial(served_with, pictured, SETTINGS),
+    partial(served_with, required, REQUIRED),
+    applications_server,
+)
+
+
 def main(folder, language="en"):
     """Pictures of everything, light and dark, narrow and wide."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -257,15 +287,15 @@ def main(folder, language="en"):
         browsers.playwright() as playwright,
         browsers.chromium(playwright, program=browsers.WHOLE) as browser,
     ):
-        _picture(browser, folder, language, pictured, SETTINGS)
-        _picture(browser, folder, language, required, REQUIRED)
+        for server in SERVERS:
+            _picture(browser, folder, language, server)
     print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
 
 
-def _picture(browser, folder, language, states, settings):
+def _picture(browser, folder, language, server):
     with (
         tempfile.TemporaryDirectory() as place,
-        pages_server(Path(place), _variables(place, language), **settings) as served,
+        server(Path(place), _variables(place, language)) as (served, states),
     ):
         context = browser.new_context(locale=language, reduced_motion="reduce")
         ann = visitor(context, served, words_of(language))

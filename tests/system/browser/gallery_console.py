@@ -63,3 +63,4 @@ def console(ann, email):
     for name, visit in STATES.items():
         visit(ann)
         yield name
+    ann.go("/account/security")

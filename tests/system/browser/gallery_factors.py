@@ -67,7 +67,7 @@ def _set_up(ann, app):
     yield "factors-totp"
     if ann.page.locator("[name=mail_code]").count():
         ann.mail()
-        ann.page.locator("button[formaction$='/totp/mail']").click()
+        ann.page.locator("button[form=mail-code]").click()
         ann.page.locator(".notice").wait_for()
         yield "factors-totp-mailed"
         ann.fill(mail_code=_mailed_code(ann))
@@ -176,6 +176,8 @@ def _mailed(ann, email):
     yield "code-elsewhere"
     ann.go(f"/login/code/{'x' * 64}")
     yield "code-invalid"
+    ann.go("/login/factor")
+    yield "factor-ended"
 
 
 def required(ann):

@@ -14,15 +14,17 @@ EMAIL = "ann@example.com"
 
 
 @contextmanager
-def pages_server(folder, variables=(), **settings):
+def pages_server(folder, variables=(), prepare=None, **settings):
     """A real server whose mails land in a folder; yields ``(origin, folder of mails)``.
 
-    ``variables`` are those of its environment.
+    ``variables`` are those of its environment; ``prepare`` gets the `Site`, before it starts.
     """
     url = databases.migrated(databases.new_url("sqlite", folder, "pages"))
     box = folder / "mail"
     site = Site(url, **WEB)
     site.first_party("web")
+    if prepare:
+        prepare(site)
     site.database.dispose()
     ini = write_ini(folder, url, mail_driver="file", mail_folder=box, **WEB, **settings)
     with serving(ini, **dict(variables)) as http:

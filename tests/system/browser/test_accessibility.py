@@ -5,7 +5,14 @@ import pytest
 from tests.support import extent
 from tests.support.languages import words_of
 from tests.system.browser.axe import violations_in_both_schemes
-from tests.system.browser.gallery import CUT, REQUIRED, SETTINGS, gallery, visitor
+from tests.system.browser.gallery import (
+    CUT,
+    REQUIRED,
+    SETTINGS,
+    applications_server,
+    gallery,
+    visitor,
+)
 from tests.system.browser.gallery_factors import required
 from tests.system.browser.people import EMAIL, PASSWORD, SECOND, THIRD, Person, pages_server
 
@@ -35,6 +42,13 @@ def test_nor_where_a_second_factor_is_required(new_context, tmp_path):
         ann = on_a_small_phone(new_context, served, "de")
         assert faults_of(ann, required(ann)) == ({}, {})
         assert ann.troubles == []
+
+
+@pytest.mark.control("X07")
+def test_nor_on_the_way_to_an_application(new_context, tmp_path):
+    with applications_server(tmp_path) as (served, states):
+        ann = on_a_small_phone(new_context, served, "de")
+        assert faults_of(ann, states(ann)) == ({}, {})
 
 
 def on_a_small_phone(new_context, served, language):

@@ -187,9 +187,15 @@ def test_axe_finds_nothing(opened):
     assert [each for each in found if each[0] not in KNOWN] == []
 
 
-def test_dark_is_dark_and_light_is_light(new_context, origin):
+def test_dark_is_dark_and_light_is_light(opened, new_context, origin):
     def ground(scheme):
-        page = Docs(new_context, origin, color_scheme=scheme).page
+        # One that was opened in the light, and one that is opened in the dark.
+        page = (
+            opened.page
+            if scheme == "light"
+            else Docs(new_context, origin, color_scheme=scheme).page
+        )
+        page.emulate_media(color_scheme=scheme)
         return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
     assert ground("light") == "rgb(255, 255, 255)"

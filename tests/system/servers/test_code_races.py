@@ -15,7 +15,7 @@ from tests.support.extent import volume
 from tests.support.pair import pair
 from tests.support.together import together
 
-pytestmark = [pytest.mark.slow, pytest.mark.both_databases]
+pytestmark = [pytest.mark.slow, pytest.mark.both_databases(each_value=True)]
 RACERS = 8
 
 

@@ -183,7 +183,7 @@ def run(newcomer, page):
 
 def test_the_single_page_application_signs_in_restores_and_signs_out(newcomer, playwright):
     run(newcomer, "single-page-app")
-    chromium = browsers.chromium(playwright, program=browsers.WHOLE)
+    chromium = browsers.chromium(playwright, program=browsers.AS_PEOPLE_HAVE_IT)
     with chromium as browser, newcomer.terminal():
         page = browser.new_context().new_page()
         page.goto(f"http://localhost:{newcomer.ports['8000']}/")

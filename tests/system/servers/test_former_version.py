@@ -17,7 +17,7 @@ from tests.support.commands import CHECKOUT
 from tests.support.servers import serving, write_ini
 from tests.support.site import PASSWORD, Site, bearer
 
-pytestmark = [pytest.mark.slow, pytest.mark.both_databases]
+pytestmark = [pytest.mark.slow, pytest.mark.both_databases(each_value=True)]
 EMAIL = "bo@example.com"
 
 

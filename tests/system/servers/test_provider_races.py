@@ -13,7 +13,7 @@ from tests.support.fake_provider import fake_provider
 from tests.support.pair import pair
 from tests.support.together import together
 
-pytestmark = [pytest.mark.slow, pytest.mark.both_databases]
+pytestmark = [pytest.mark.slow, pytest.mark.both_databases(each_value=True)]
 HOST = "localhost"
 
 

@@ -21,7 +21,7 @@ from tests.support.pair import pair
 from tests.support.site import SECRET, bearer
 from tests.support.together import together
 
-pytestmark = [pytest.mark.slow, pytest.mark.both_databases]
+pytestmark = [pytest.mark.slow, pytest.mark.both_databases(each_value=True)]
 ROUNDS = volume(3, 20)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from pyramid.view import view_config
 
 from authsite.admin.administrator import Administrator
+from authsite.admin.bodies import ReasonBody
 from authsite.admin.errors import InvalidCursor, Outranked, SearchTooWide, UnknownObject
 from authsite.admin.guard import administrator_of
 from authsite.admin.queries import LINK, answer, query_of
@@ -24,7 +25,6 @@ from .bodies import (
     DeletionAnswer,
     EmailBody,
     ProfileBody,
-    ReasonBody,
     ShownUserAnswer,
     UserPath,
     UsersAnswer,

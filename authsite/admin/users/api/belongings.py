@@ -11,6 +11,7 @@ from authsite.account.bodies import ExportAnswer
 from authsite.admin.audit.api import EventsAnswer
 from authsite.admin.audit.rows import facts as event_facts
 from authsite.admin.audit.service import list_events
+from authsite.admin.bodies import ReasonBody
 from authsite.admin.errors import InvalidCursor, Outranked, PermissionMissing, UnknownObject
 from authsite.admin.guard import administrator_of
 from authsite.admin.mail.api import MailsAnswer
@@ -26,7 +27,7 @@ from authsite.users.models import User
 
 from .accounts import acting, reason_of, user_of
 from .belonging_bodies import FactorsAnswer, LimitsAnswer, SessionsAnswer, TokensAnswer
-from .bodies import FactorPath, ReasonBody, SessionPath, ShownUserAnswer, TokenPath, UserPath, shown
+from .bodies import FactorPath, SessionPath, ShownUserAnswer, TokenPath, UserPath, shown
 
 _USER = "authsite.admin.api.users"
 _ERRORS = (UnknownObject, Outranked)
@@ -173,7 +174,7 @@ def end_factor(request: Request) -> Response:
     errors=_ERRORS[:1],
 )
 def limits(request: Request) -> dict[str, Any]:
-    return _whole(request, detail.limits)
+    return _whole(request, lambda ctx, user: detail.limits(ctx, user.id))
 
 
 @_end("limits", "limits:write")

@@ -6,11 +6,12 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, AwareDatetime, Field
 from typing_extensions import TypedDict
 
+from authsite.admin.bodies import ReasonBody
 from authsite.admin.queries import ListQuery
 from authsite.admin.users import detail
 from authsite.context import Context
 from authsite.platform.http.api_metadata import Parameters, response_body
-from authsite.platform.http.bodies import Email, JsonBody, MaybeEmpty
+from authsite.platform.http.bodies import Email, MaybeEmpty
 from authsite.platform.runtime.clock import rfc3339
 from authsite.platform.settings import Settings
 from authsite.users.account import UserAnswer
@@ -78,13 +79,6 @@ class FactorPath(UserPath):
 
     fid: _Id
     """The id of the factor in the list."""
-
-
-class ReasonBody(JsonBody):
-    description = "The reason. Some actions need one."
-
-    reason: Annotated[MaybeEmpty | None, Field(examples=["asked for by phone, called back"])] = None
-    """Why, for the audit trail: one line, at most 200 characters."""
 
 
 class ProfileBody(ReasonBody):

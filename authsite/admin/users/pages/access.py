@@ -18,7 +18,7 @@ from authsite.sign_in.factors import service as factors
 from authsite.users import agents
 from authsite.users.models import User
 
-from .asking import acting, ask, back, part_of
+from .asking import acting, ask, back, mailing, part_of
 
 PART = "authsite:templates/admin/users/part_fields.jinja2"
 
@@ -217,7 +217,7 @@ def lift_limits(request: Request) -> Response:
 )
 def send_reset(request: Request) -> Response:
     """Mail a link that resets the password."""
-    ctx, by, user = acting(request)
+    ctx, by, user = mailing(request)
     actions.send_reset(ctx, by, user, request.authsite.validated.reason)
     return back(request, user, "reset-sent")
 
@@ -234,7 +234,7 @@ def send_reset(request: Request) -> Response:
 )
 def send_verification(request: Request) -> Response:
     """Mail a link that confirms the address."""
-    ctx, by, user = acting(request)
+    ctx, by, user = mailing(request)
     actions.send_verification(ctx, by, user, request.authsite.validated.reason)
     return back(request, user, "verification-sent")
 

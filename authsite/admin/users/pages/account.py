@@ -18,7 +18,7 @@ from authsite.users.groups.models import Group
 from authsite.users.groups.reserved import RESERVED
 from authsite.users.models import User
 
-from .asking import acting, ask, back
+from .asking import acting, ask, back, mailing
 
 MAX_GROUPS = 500
 FIELDS = "authsite:templates/admin/users/{}_fields.jinja2"
@@ -150,7 +150,7 @@ def change_profile(request: Request) -> Response:
 )
 def change_email(request: Request) -> Response:
     """Change the e-mail address by a link, or at once."""
-    ctx, by, user = acting(request)
+    ctx, by, user = mailing(request)
     given: EmailForm = request.authsite.validated
     actions.change_email(ctx, by, user, given.email, given.reason, confirmed=bool(given.confirmed))
     return back(request, user, "email-changed" if given.confirmed else "email-asked")

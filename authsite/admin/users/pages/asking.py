@@ -13,7 +13,7 @@ from authsite.admin.confirming import NO_NOTICE, Confirmation
 from authsite.admin.errors import UnknownObject
 from authsite.admin.guard import administrator_of
 from authsite.admin.rank import require_rank
-from authsite.admin.users import subject
+from authsite.admin.users import actions, subject
 from authsite.context import Context
 from authsite.platform.addresses import shown
 from authsite.platform.http.address import route_path
@@ -34,6 +34,15 @@ def user_of(request: Request) -> User:
 def acting(request: Request) -> tuple[Context, Administrator, User]:
     """What each action begins with. Raises `UnknownObject`."""
     return request.authsite.ctx, administrator_of(request), user_of(request)
+
+
+def mailing(request: Request) -> tuple[Context, Administrator, User]:
+    """`acting` for an action that mails the user, which is counted before the transaction begins.
+
+    Raises `UnknownObject` and `TooManyAttempts`.
+    """
+    actions.count_mail(request.authsite.ctx, administrator_of(request))
+    return acting(request)
 
 
 def part_of(request: Request, name: str) -> UUID:

@@ -109,7 +109,7 @@ def _sessions(ctx: Context, user_id: UUID) -> Sequence[active_sessions.ActiveSes
 def _limits(ctx: Context, user_id: UUID) -> Sequence[Limit]:
     """One of each name: the counts of a lockout say the same."""
     found: dict[str, Limit] = {}
-    for row in detail.running_counters(ctx, user_id):
+    for row in detail.limits(ctx, user_id):
         name, ends = row["limit"], datetime.fromisoformat(row["expires_at"])
         other = found.get(name, Limit(name, 0, ends))
         found[name] = Limit(name, max(row["count"], other.attempts), max(ends, other.ends))

@@ -17,6 +17,7 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.crypto.sealing import Unusable
 from authsite.platform.db import Database
+from authsite.platform.db.engine import without_time_limit
 from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.runtime import clock
 from authsite.platform.tasks.leader import Lock, held, own_connection
@@ -96,6 +97,7 @@ def complete(ctx: Context) -> None:
 
     A key that does not open stays: it may only be the wrong sealing key. Call it within `alone`.
     """
+    without_time_limit(ctx.db.connection())  # a busy machine makes a key in some seconds
     now, keys = clock.now(), keys_in_transaction(ctx)
     promoted, made = [], []
     for alg in ALGORITHMS:

@@ -1,0 +1,137 @@
+"""The page for the code of a device (RFC 8628, section 3.3).
+
+First the code, then the question whether the user has started this, by whatever way they came: a
+link with the code in it can be from anyone who wants to be signed in as them (section 5.4).
+"""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+from pyramid.response import Response
+
+from authsite.guards.session import confirm_page
+from authsite.oauth.authorization import consent_page, service
+from authsite.oauth.authorization.checks import require_key
+from authsite.oauth.authorization.decision import Step
+from authsite.oauth.authorization.incoming import ALLOW, DENY
+from authsite.oauth.authorization.reasons import Reason, Refused
+from authsite.oauth.authorization.refused import refused_page
+from authsite.oauth.authorization.service import SignedIn
+from authsite.oauth.device import text, waiting
+from authsite.oauth.scopes import parse
+from authsite.platform.http.address import route_path
+from authsite.platform.http.bodies import Body, Missing
+from authsite.platform.http.forms import form_view
+from authsite.platform.http.rendering import render_page, see_other
+from authsite.platform.i18n import _
+from authsite.request_state import Request
+from authsite.sign_in.errors import InsufficientUserAuthentication
+from authsite.sign_in.verify_url import verify_url
+from authsite.users import agents
+from authsite.users.caller import caller_of
+from authsite.users.errors import SignInEnded
+
+from .asked import ASKED, AskedFor, asked_for, code_for, step_of
+
+PAGE = "authsite:templates/authorization/device.jinja2"
+CONFIRM = "authsite:templates/authorization/confirm.jinja2"
+ROUTE = "authsite.device.page"
+
+
+class DeviceForm(Body):
+    """The code, and on the second page the answer."""
+
+    user_code: Annotated[
+        str, Field(min_length=1, max_length=64), Missing(_("Enter the code of the other device."))
+    ]
+    decision: Annotated[str, Field(max_length=16)] = ""
+
+
+def show(request: Request) -> dict[str, Any]:
+    """The form; a link may have filled it in, which skips no step."""
+    return {"state": "enter", "filled_in": text.shown(request.GET.get("user_code", "")[:64])}
+
+
+@form_view(ROUTE, DeviceForm, show=show, renderer=PAGE)
+def answer(request: Request) -> dict[str, Any] | Response:
+    """Show who asks for what, or store the answer of the user."""
+    ctx, caller = request.authsite.ctx, caller_of(request)
+    given: DeviceForm = request.authsite.validated
+    account = caller.acting_user()
+    device = waiting.waiting(ctx, account.id, given.user_code)
+    asked = asked_for(ctx, device)
+    if given.decision == DENY:
+        waiting.deny(ctx, device, account.id)
+        return {"state": "denied", "application": asked.checked.client.name}
+    session_id = caller.browser_uuid
+    who = service.signed_in(ctx, account, session_id, caller.proved_by) if session_id else None
+    if who is None:
+        raise SignInEnded
+    try:
+        return _go_on(request, asked, who, allowed=given.decision == ALLOW)
+    except Refused as refused:
+        service.record_refused(ctx, refused)
+        return refused_page(request, refused)
+
+
+def _go_on(
+    request: Request, asked: AskedFor, who: SignedIn, *, allowed: bool
+) -> dict[str, Any] | Response:
+    ctx = request.authsite.ctx
+    require_key(ctx, asked.checked)
+    step = step_of(ctx, asked, who)
+    if step is Step.VERIFY:
+        level = service.level_needed(ctx, asked.checked, who)
+        needed = InsufficientUserAuthentication(None, level)
+        return see_other(request, verify_url(request, _here(request), needed))
+    if step is Step.CONFIRM_ADDRESS:
+        return _confirm_address(request, asked, who)
+    if step not in ASKED:
+        raise service.refused(asked.checked, Reason.GROUP, who.account)
+    new = code_for(ctx, asked, who)
+    if allowed:
+        waiting.approve(ctx, asked.device, new)
+        return {"state": "allowed", "application": asked.checked.client.name}
+    return _question(request, asked, who, new.scope)
+
+
+def _question(request: Request, asked: AskedFor, who: SignedIn, scope: str) -> dict[str, Any]:
+    """Whether the user has started this: who asks for what, from where and since when."""
+    values = consent_page.values(
+        request, asked.checked.client, who.account, parse(scope), "", other_account=_login(request)
+    )
+    device = asked.device
+    return {
+        **values,
+        "state": "question",
+        "user_code": text.shown(request.authsite.validated.user_code),
+        "address": device.address,
+        "agent": agents.describe(device.agent),
+        "started": device.created_at,
+    }
+
+
+def _confirm_address(request: Request, asked: AskedFor, who: SignedIn) -> Response:
+    values = {
+        **consent_page.application(request, asked.checked.client, ""),
+        "account": who.account,
+        "other_account": _login(request),
+        "link": confirm_page(request, _here(request)),
+        "back": None,
+    }
+    response = request.response
+    response.text = render_page(request, CONFIRM, values)
+    response.status_int = 403
+    return response
+
+
+def _login(request: Request) -> str:
+    """The login page for another account, which leads back to the code."""
+    query = {"prompt": "login", "next": _here(request)}
+    return route_path(request, "authsite.login.page", _query=query)
+
+
+def _here(request: Request) -> str:
+    """The path of this page with the code filled in."""
+    code = text.shown(request.authsite.validated.user_code) or ""
+    return route_path(request, ROUTE, _query={"user_code": code})
