@@ -45,6 +45,7 @@ PACKAGES = (
     "recovery",
     "signup",
     "providers",
+    "oauth.registration_endpoint",
     "oauth.codes",
     "oauth.device",
     "oauth.consents",

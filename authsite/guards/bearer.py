@@ -92,6 +92,7 @@ def _of_family(services: Services, token: Token, family: ActiveToken, now: datet
         family_uuid=None if token.personal else token.family_id,
         personal_token=token.personal,
         client_uuid=family.client_id,
+        client_url=facts.client,
         client_name=family.client_name,
         proved_by=facts.amr if of_login else (),
         auth_at=proved_at(facts.amr, family.auth_at) if of_login else None,

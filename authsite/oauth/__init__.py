@@ -56,6 +56,7 @@ def includeme(config: "Configurator") -> None:
         "authsite.oauth.token",
         "authsite.oauth.revoke",
         "authsite.oauth.userinfo",
+        "authsite.oauth.register",
         "authsite.oauth.device",
     )
     config.scan(".api")

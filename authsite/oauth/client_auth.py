@@ -25,9 +25,10 @@ from authsite.platform.db.prepared import columns_of
 from authsite.platform.passwords import Passwords
 from authsite.platform.runtime.ids import as_client_id
 
-from . import basic
+from . import basic, client_urls
 from .errors import InvalidClient, TwoClientAuthentications
-from .models import PUBLIC_TYPES, Client, may_use
+from .models import DOCUMENT, PUBLIC_TYPES, Client, may_use
+from .registered import DOCUMENT_CLIENT
 
 log = structlog.get_logger("authsite.oauth")
 
@@ -171,8 +172,13 @@ def identify(
     """
     if basic.is_basic(credentials.authorization) or credentials.client_secret:
         return authenticate_request(ctx, credentials, find)
-    found = find(client_id=_sent_id(credentials.client_id))
-    if found and found.public:
+    sent = credentials.client_id or ""
+    if client_urls.usable(ctx.settings, sent):  # its row is read; nothing is fetched here
+        document = DOCUMENT_CLIENT.one(ctx.database, url=sent)
+        found = find(client_id=document.id if document else _UNKNOWN_ID)
+    else:
+        found = find(client_id=_sent_id(sent))
+    if found and found.public and (found.client.type == DOCUMENT) == client_urls.is_url(sent):
         return found
     return _authenticate_limited(ctx, found, None)
 

@@ -23,7 +23,7 @@ from authsite.platform.settings.values import scope as scope_name
 from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from .client_auth import hash_secret
-from .models import CODE_TYPES, PUBLIC_TYPES, REGISTRABLE_TYPES, Client
+from .models import CODE_TYPES, DOCUMENT, DYNAMIC, PUBLIC_TYPES, REGISTRABLE_TYPES, Client
 
 MAX_NAME, MAX_SCOPE = 100, 1024  # characters: the size of the columns
 
@@ -98,8 +98,9 @@ def change(
     """Change the values that are not None. Narrowing the scope ends the tokens issued before.
 
     So does ``end_tokens``, for a change that the caller has made.
-    Raises ValueError as `create` does.
+    Raises ValueError as `create` does, and for a client that no administrator has registered.
     """
+    require_registered_here(client)
     now = clock.now()
     before = set(client.scope.split())
     scope = client.scope if scope is None else scope
@@ -128,8 +129,9 @@ def rotate_secret(ctx: Context, client: Client, cause: Cause | None = None) -> s
     """Give the client a new secret, which is returned.
 
     The previous one stays valid until the next rotation or `retire_secret`. Raises ValueError for a
-    public client, which has none.
+    public client, which has none, and for one that an administrator has not registered.
     """
+    require_registered_here(client)
     if client.type in PUBLIC_TYPES:
         raise ValueError(
             f"a client of type {client.type} has no secret, since everyone who has the program "
@@ -205,6 +207,20 @@ def search(
     query = select(Client).where(*conditions).order_by(Client.created_at, Client.id).limit(limit)
     total = db.scalar(select(func.count()).select_from(Client).where(*conditions)) or 0
     return db.scalars(query).all(), total
+
+
+def require_registered_here(client: Client) -> None:
+    """Raise ValueError for a client that says itself what it is."""
+    if client.type == DOCUMENT:
+        raise ValueError(
+            f"what this client is stands in its document, {client.document_uri}: ask the people"
+            " who run it, or disable the client and register one of your own"
+        )
+    if client.type == DYNAMIC:
+        raise ValueError(
+            "this client registered itself, and nothing of it can be changed here: disable it, and"
+            " register one of your own"
+        )
 
 
 def _details(cause: Cause | None) -> dict[str, Detail] | None:

@@ -102,7 +102,9 @@ def confirm(
     of_user = Family.id == family_id, Family.user_id == user_id
     stored = ctx.db.scalar(select(Family.facts).where(*of_user))
     known = facts.unpack(stored)
-    packed = facts.pack(amr, audience=known.audience, third_party=known.third_party)
+    packed = facts.pack(
+        amr, audience=known.audience, third_party=known.third_party, client=known.client
+    )
     ctx.db.execute(
         update(Family)
         .where(*of_user, Family.revoked_at.is_(None))

@@ -47,7 +47,8 @@ class IntrospectionAnswer(TypedDict):
     scope: NotRequired[Annotated[str, Field(examples=["notes:read"])]]
     """The scopes of the token, separated by spaces; may be empty."""
     client_id: NotRequired[Annotated[str, Field(examples=["6f9619ff-8b86-4d01-b42d-00cf4fc964ff"])]]
-    """The client that the token was issued to; absent for a personal access token."""
+    """The client that the token was issued to: its id, or its URL if a document describes it.
+    Absent for a personal access token."""
     token_type: NotRequired[Annotated[Literal["Bearer", "N_A"], Field(examples=["Bearer"])]]
     """`Bearer` for an access token; `N_A` for a refresh token, which no resource accepts."""
     exp: NotRequired[Annotated[int, Field(examples=[1767225600])]]
@@ -229,17 +230,18 @@ def _facts(
         # or an earlier one if `family-lifetime` has shortened the token.
         issued = min(issued, token.expires - int(lifetime.total_seconds()))
     answer: IntrospectionAnswer = {"active": True, "exp": token.expires, "iat": issued}
+    of_sign_in = unpack(family.facts)
     if family.client_id:
-        answer["client_id"] = str(family.client_id)
-    if (audience := unpack(family.facts).audience) is not None:
-        answer["aud"] = audience
+        answer["client_id"] = of_sign_in.client or str(family.client_id)
+    if of_sign_in.audience is not None:
+        answer["aud"] = of_sign_in.audience
     if session_id is not None:
         answer["sid"] = str(session_id)
         if ctx.settings.base_url:  # it may have been taken out of the settings since
             answer["iss"] = issuer_of(ctx.services)
     if family.account:
         of_login = not token.personal
-        amr = unpack(family.facts).amr if of_login else ()
+        amr = of_sign_in.amr if of_login else ()
         admin_acr = ctx.settings.admin_acr
         answer.update(_about_user(family.account, acr_of(amr) if of_login else None, admin_acr))
         if of_login:

@@ -30,6 +30,7 @@ from .models import OAUTH, Client, Family
 from .oidc import access_tokens
 from .oidc.access_tokens import Form
 from .tokens import Generation, TokenPair, encode_pair, refresh_expiry
+from .unused_clients import noting_first_tokens
 
 
 class CheckedClient(Protocol):
@@ -113,9 +114,10 @@ RECORD_IF_ISSUED = recording_if(
 class CodeGrant(NamedTuple):
     """What a code adds to the family that comes from it; the family has the ``id`` of the code.
 
-    ``facts``: those of the family, which have the ``audience``, too. ``bound``: when its tokens end
-    at the latest, None for never.
-    ``to_device``: a device asks for the tokens itself, with its own address.
+    ``facts``: those of the family, which have the ``audience`` and ``client_url``, too. ``bound``:
+    when its tokens end at the latest, None for never.
+    ``to_device``: a device asks for the tokens itself, with its own address. ``notes_use``: whether
+    the client may not have been used before (`unused_clients`).
     """
 
     id: UUID
@@ -125,6 +127,8 @@ class CodeGrant(NamedTuple):
     facts: str | None
     bound: datetime | None
     to_device: bool = False
+    client_url: str | None = None
+    notes_use: bool = False
 
 
 def issue(
@@ -169,7 +173,7 @@ def issue_for_code(
     holder = Holder(done.account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, code.scope)
     form = access_tokens.form_for(ctx, code.audience)
-    about = access_tokens.Holder(client.id, done.account, done.amr, done.auth_at)
+    about = access_tokens.Holder(client.id, done.account, done.amr, done.auth_at, code.client_url)
     pair = _insert(ctx, client, held, code.id, owner, form, about, code, audience=code.audience)
     scopes.confirm(ctx, holder, code.id, held)
     return pair
@@ -252,6 +256,8 @@ def _insert(
     if code:
         queries[0] = (ISSUE_TO_DEVICE if code.to_device else ISSUE_FOR_CODE, values)
         queries.insert(0, (SPEND_CODE, {"code_id": family_id, "now": now}))
+    if code and code.notes_use:
+        queries.append(noting_first_tokens(client.id, family_id, now))
     if audience is not None:
         queries.append(features.used(ctx.services, features.AUDIENCE))
     try:

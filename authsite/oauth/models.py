@@ -82,8 +82,9 @@ class Client(Base):
     of the user are also in the ID token, not only at the userinfo endpoint.
 
     ``document_uri``: of a client of type `DOCUMENT`, the URL that is its ``client_id``;
-    ``document_expires_at``: until when the document counts that was fetched last. ``used_at``: when
-    a client of type `DYNAMIC` got its first tokens.
+    ``document_expires_at``: until when the document counts that was fetched last. Of the types in
+    `UNVERIFIED_TYPES`, ``asked_at``: when a signed-in user first came with it, before it was used;
+    ``used_at``: when it got its first tokens. Until then the row is deleted after a day.
     """
 
     __tablename__ = "clients"
@@ -113,7 +114,9 @@ class Client(Base):
     tos_uri: Mapped[str | None] = mapped_column(String(MAX_URI))
     document_uri: Mapped[str | None] = mapped_column(String(MAX_URI), index=True, unique=True)
     document_expires_at: Mapped[datetime | None]
+    asked_at: Mapped[datetime | None]
     used_at: Mapped[datetime | None]
+    client_uri: Mapped[str | None] = mapped_column(String(MAX_URI))
 
 
 class ClientUri(Base):
@@ -167,6 +170,7 @@ class Family(Base):
     refresh never changes it.
 
     No column that a refresh changes is indexed, so that a refresh is a HOT update on PostgreSQL.
+    The index of ``client_id`` is for the deletion of a client, which has to find its families.
     """
 
     __tablename__ = "families"
@@ -177,7 +181,7 @@ class Family(Base):
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
     kind: Mapped[str] = mapped_column(String(16))  # `OAUTH` or `FORMER_PERSONAL_TOKEN`
     client_id: Mapped[uuid.UUID | None] = mapped_column(
-        ForeignKey("clients.id", ondelete="CASCADE")
+        ForeignKey("clients.id", ondelete="CASCADE"), index=True
     )
     owner_kind: Mapped[str] = mapped_column(String(8))  # "user" or "client"
     user_id: Mapped[uuid.UUID | None] = mapped_column(

@@ -256,8 +256,10 @@ def _rotate(
 def _pair(
     ctx: Context, family: RefreshableFamily, generation: Generation, now: datetime, form: Form
 ) -> TokenPair:
-    amr = unpack(family.facts).amr
-    about = access_tokens.Holder(family.client_id, family.account, amr, family.auth_at)
+    known = unpack(family.facts)
+    about = access_tokens.Holder(
+        family.client_id, family.account, known.amr, family.auth_at, known.client
+    )
     return form.of(encode_pair(ctx, generation, now), generation, about)
 
 

@@ -10,7 +10,8 @@ from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.runtime.ids import as_client_id
 
-from .models import CODE_TYPES, PUBLIC_TYPES, UNVERIFIED_TYPES, Client, ClientUri
+from . import client_urls
+from .models import CODE_TYPES, DOCUMENT, UNVERIFIED_TYPES, Client, ClientUri
 
 
 class RegisteredClient(NamedTuple):
@@ -36,9 +37,9 @@ class RegisteredClient(NamedTuple):
     document_uri: str | None
 
     @property
-    def public(self) -> bool:
-        """Whether it has no secret (RFC 6749, section 2.1)."""
-        return self.type in PUBLIC_TYPES
+    def client_id(self) -> str:
+        """The id that the client sends: the URL of its document, if one describes it."""
+        return self.document_uri or str(self.id)
 
     @property
     def unverified(self) -> bool:
@@ -52,11 +53,18 @@ class RegisteredUri(NamedTuple):
     uri: str
 
 
+_BY_ID = [each for each in CODE_TYPES if each != DOCUMENT]
 REGISTERED_CLIENT = PreparedQuery(
     select(*columns_of(Client, RegisteredClient)).where(
         Client.id == bindparam("client_id"),
         Client.disabled_at.is_(None),
-        Client.type.in_([literal_column(f"'{each}'") for each in CODE_TYPES]),
+        Client.type.in_([literal_column(f"'{each}'") for each in _BY_ID]),
+    ),
+    RegisteredClient,
+)
+DOCUMENT_CLIENT = PreparedQuery(
+    select(*columns_of(Client, RegisteredClient)).where(
+        Client.document_uri == bindparam("url"), Client.disabled_at.is_(None)
     ),
     RegisteredClient,
 )
@@ -69,7 +77,13 @@ URIS = PreparedQuery(
 
 
 def find(ctx: Context, client_id: str) -> RegisteredClient | None:
-    """The enabled client with this id, read outside of the request's transaction."""
+    """The enabled client with this id, read outside of the request's transaction.
+
+    A URL is the id of a client whose document was fetched before; this fetches none.
+    """
+    if client_urls.is_url(client_id):
+        is_usable = client_urls.usable(ctx.settings, client_id)
+        return DOCUMENT_CLIENT.one(ctx.database, url=client_id) if is_usable else None
     found = as_client_id(client_id)
     return REGISTERED_CLIENT.one(ctx.database, client_id=found) if found else None
 

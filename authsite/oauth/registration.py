@@ -46,6 +46,7 @@ def change(
 
     Raises ValueError as `register`.
     """
+    clients.require_registered_here(client)
     if fields.redirect_uris is not None and not any(fields.redirect_uris):
         raise ValueError("a client keeps at least one redirect URI: give the one that it needs")
     before = client.first_party

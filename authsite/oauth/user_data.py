@@ -30,7 +30,16 @@ class Client(TypedDict):
     type: Literal["client"]
     id: Id
     name: str
-    client_type: Literal["password", "personal", "resource-server", "server", "browser", "native"]
+    client_type: Literal[
+        "password",
+        "personal",
+        "resource-server",
+        "server",
+        "browser",
+        "native",
+        "document",
+        "dynamic",
+    ]
     grant_types: str | None
     """What the client may use, separated by spaces; null: the grant types of `client_type`."""
     secrets: list[SecretHash]
@@ -51,6 +60,9 @@ class Client(TypedDict):
     logo: str | None
     policy_uri: str | None
     tos_uri: str | None
+    client_uri: str | None
+    document_uri: str | None
+    """Of the type `document`: the URL that is its `client_id`."""
     disabled_at: Moment | None
     created_at: Moment
     updated_at: Moment

@@ -118,7 +118,7 @@ def _by_body(endpoint: Endpoint) -> Iterator[ApiError]:
     yield MalformedRequest()
     yield PayloadTooLarge()
     yield RequestTimedOut()
-    accepted = FORM if model.form_only else f"{FORM} or {JSON}"
+    accepted = FORM if model.form_only else JSON if model.json_only else f"{FORM} or {JSON}"
     yield UnsupportedMediaType(f"Send the body as {accepted}.")
     mandatory, fields = _mandatory(model), list(model.model_fields)
     errors = [
@@ -127,7 +127,7 @@ def _by_body(endpoint: Endpoint) -> Iterator[ApiError]:
         if mandatory or code != "required"
     ]
     if endpoint.error_format == "oauth":
-        yield as_invalid_request(ValidationFailed(details=errors[:1]))
+        yield as_invalid_request(ValidationFailed(details=errors[:1]), model.oauth_codes)
     else:
         yield from (ValidationFailed(details=[error]) for error in errors)
 

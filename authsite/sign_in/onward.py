@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 class Onward(NamedTuple):
     """The application that the user signs in to, and what it says about the user.
 
+    ``application``: its name; None if no administrator has checked it.
     ``login_hint``: the login name to fill in. ``language``: one of those that are offered.
     """
 
-    application: str
+    application: str | None
     login_hint: str | None = None
     language: str | None = None
 

@@ -56,6 +56,8 @@ class Caller:
     personal_token: bool = False
     """Whether the token is a personal access token: of no client, and of no session."""
     client_uuid: UUID | None = None
+    client_url: str | None = None
+    """The URL that is the id of a client which a document describes; None for all others."""
     client_name: str | None = None
     """The name of the client that the token was issued to; None for a browser session."""
     browser_uuid: UUID | None = None
@@ -100,6 +102,8 @@ class Caller:
     @property
     def client_id(self) -> str | None:
         """The id of the client that the token was issued to; None for a browser session."""
+        if self.client_url is not None:
+            return self.client_url
         return str(self.client_uuid) if self.client_uuid else None
 
     @property

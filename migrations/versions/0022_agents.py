@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from authsite.platform.db.concurrent_index import create_index
+
 revision = "0022"
 down_revision = "0021"
 
@@ -11,9 +13,13 @@ URI = sa.String(length=2048)
 
 
 def upgrade() -> None:
+    # To delete a client that was never used must not read all token families.
+    create_index("ix_families_client_id", "families", ["client_id"])
     op.add_column("clients", sa.Column("document_uri", URI, nullable=True))
     op.add_column("clients", sa.Column("document_expires_at", MOMENT, nullable=True))
+    op.add_column("clients", sa.Column("asked_at", MOMENT, nullable=True))
     op.add_column("clients", sa.Column("used_at", MOMENT, nullable=True))
+    op.add_column("clients", sa.Column("client_uri", URI, nullable=True))
     op.create_index(op.f("ix_clients_document_uri"), "clients", ["document_uri"], unique=True)
     op.add_column(
         "resources",
@@ -55,6 +61,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_table("device_codes")
     op.drop_column("resources", "tokens")
+    op.drop_index(op.f("ix_families_client_id"), table_name="families")
     op.drop_index(op.f("ix_clients_document_uri"), table_name="clients")
-    for name in ("used_at", "document_expires_at", "document_uri"):
+    for name in ("client_uri", "used_at", "asked_at", "document_expires_at", "document_uri"):
         op.drop_column("clients", name)

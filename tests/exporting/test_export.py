@@ -45,7 +45,7 @@ INTERNAL = {
     "Group": "",
     "GroupMember": "",
     "Invitation": "key version",
-    "Client": "epoch",
+    "Client": "epoch document_expires_at asked_at used_at",
     "Family": "user_epoch client_epoch generation rescoped facts auth_at recognized",
     "PersonalToken": "user_epoch client_epoch",
     "ClientUri": "id",

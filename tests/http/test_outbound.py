@@ -4,35 +4,17 @@ import gzip
 import socket
 import threading
 import time
-from contextlib import contextmanager
 
 import pytest
 import transaction
 
 from authsite.platform.db.transaction import RequestSession
 from authsite.platform.http import outbound
-from tests.support.certificates import Authority, server_context
-from tests.support.outbound import send, unreachable
-from tests.support.tiny_server import TinyServer, raw_server, tiny_server
+from tests.support.certificates import Authority
+from tests.support.outbound import PUBLIC, own_resolver, send, unreachable
+from tests.support.tiny_server import raw_server, tiny_server, tls_server
 
 OK = "HTTP/1.1 200 OK\r\n"
-PUBLIC = "93.184.216.34"
-
-
-@contextmanager
-def tls_server(certificate, respond=lambda _: (200, {}, {})):
-    """A TLS server at 127.0.0.1; ``names`` has the names that its clients have sent (SNI)."""
-    with TinyServer(respond) as server:
-        context, server.names = server_context(certificate), []
-        context.sni_callback = lambda _socket, name, _context: server.names.append(name)
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture
@@ -46,24 +28,7 @@ def authority(tmp_path, monkeypatch):
 @pytest.fixture
 def resolves(monkeypatch):
     """Decides what names resolve to; has the names that were asked for."""
-    addresses, asked = {}, []
-
-    def getaddrinfo(host, port, *_arguments, **_options):
-        asked.append(host)
-        return [
-            (
-                socket.AF_INET6 if ":" in each else socket.AF_INET,
-                socket.SOCK_STREAM,
-                6,
-                "",
-                (each, port),
-            )
-            for each in addresses.get(host, [host])
-        ]
-
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    addresses["asked"] = asked
-    return addresses
+    return own_resolver(monkeypatch)
 
 
 def test_a_request_has_its_headers_and_body_and_names_no_library(site):

@@ -33,6 +33,8 @@ BROKEN = {
     "base-url-plain": {"AUTHSITE_BASE_URL": "http://auth.example.org"},
     "passkey-rp-id-wrong": OFF | {"AUTHSITE_PASSKEY_RP_ID": "example.com"},
     "passkeys-off": OFF | {"AUTHSITE_BASE_URL": "https://192.0.2.1"},
+    "client-registration-open": {"AUTHSITE_CLIENT_REGISTRATION": "open"},
+    "client-id-documents-all": {"AUTHSITE_CLIENT_ID_DOCUMENTS": "*"},
     "sealing-key-unset": {"AUTHSITE_SEALING_KEY": ""},
     "sealing-key-guessable": {"AUTHSITE_SEALING_KEY": f"{SEALING_KEY} {'00' * 32}"},
     "database-sqlite": {"AUTHSITE_DATABASE_URL": "sqlite:///x.sqlite"},

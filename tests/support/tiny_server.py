@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler
 from typing import NamedTuple
 from urllib.parse import parse_qs
 
+from tests.support.certificates import server_context
+
 TIMEOUT = 30  # seconds that a test waits for a condition at most
 
 
@@ -100,6 +102,22 @@ def tiny_server(respond, **options):
             server.shutdown()
             server.drop_connections()
             thread.join(TIMEOUT)
+
+
+@contextmanager
+def tls_server(certificate, respond=lambda _: (200, {}, {})):
+    """A TLS server at 127.0.0.1; ``names`` has the names that its clients have sent (SNI)."""
+    with TinyServer(respond) as server:
+        context, server.names = server_context(certificate), []
+        context.sni_callback = lambda _socket, name, _context: server.names.append(name)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from authsite.users import service as users
 from tests.support import connected, mails
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, WEB, bearer
-from tests.support.walk_authorization import an_authorization
+from tests.support.walk_authorization import a_registration, an_authorization
 from tests.support.walk_factor_pages import factor_pages
 from tests.support.walk_factors import an_app
 from tests.support.walk_mfa import second_steps
@@ -46,6 +46,7 @@ SETTINGS = {
     "login_identifiers": "email username phone",
     "phone_region": "DE",
     "passkey_origins": "https://shop.example",
+    "client_registration": "open",
     **WEB,
 }
 
@@ -88,6 +89,7 @@ def walk(site, keys):
     pages(site)
     if ("authsite.authorize", "GET") in views(site):
         an_authorization(site)
+        a_registration(site)
     an_app(site, keys)
     passkeys(site, keys)
     address_changes(site)

@@ -3,7 +3,7 @@
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from authsite.oauth.models import DEVICE_GRANT
-from tests.support.authorizing import VERIFIER, application, parameters, target_of
+from tests.support.authorizing import VERIFIER, Application, application, parameters, target_of
 from tests.support.pages import csrf_of, sign_in
 from tests.support.site import bearer
 from tests.support.walk_pages import base_of
@@ -46,6 +46,23 @@ def an_authorization(site):
     site.http.get(site.http.post(url, form, status=303).location, status=200)
     a_device(site)
     a_logout(site, app)
+    site.http.reset()
+
+
+def a_registration(site):
+    """A program registers itself, and signs a user in."""
+    base = base_of(site)
+    sent = {"redirect_uris": [f"{base}/account"], "token_endpoint_auth_method": "none"}
+    site.http.post_json("/v1/oauth/register", {"redirect_uris": []}, status=400)
+    made = site.http.post_json("/v1/oauth/register", sent, status=201).json
+    site.user("fay@example.com", confirmed=True)
+    sign_in(site, "fay@example.com")
+    asked = parameters(Application(made["client_id"], None, f"{base}/account", "x"))
+    url = f"{base}/oauth/authorize?{urlencode(asked)}"
+    form = {"csrf_token": csrf_of(site.http.get(url, status=200)), "decision": "allow"}
+    [code] = parse_qs(urlsplit(target_of(site.http.post(url, form))).query)["code"]
+    form = {"grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER}
+    site.http.post("/v1/oauth/token", {**form, "client_id": made["client_id"]})
     site.http.reset()
 
 

@@ -119,7 +119,7 @@ class ClientsQuery(ListQuery):
 
 
 # Described here, for strings under fields are not inherited.
-@response_body("A client. The fields from `redirect_uris` on are those that its type has.")
+@response_body("A client. The fields from `verified` on are those that its type has.")
 class ClientAnswer(TypedDict):
     client_id: Annotated[Id, Field(description="Its id.")]
     name: Annotated[str, Field(examples=["Web shop"]), Field(description="Display name.")]
@@ -144,6 +144,21 @@ class ClientAnswer(TypedDict):
     ]
     enabled: Annotated[bool, Field(description="Whether it is accepted.")]
     created_at: Annotated[str, _MOMENT, Field(description="When it was created.")]
+    verified: NotRequired[
+        Annotated[bool, Field(description="`false`: no administrator has registered it.")]
+    ]
+    document: NotRequired[
+        Annotated[
+            str | None,
+            Field(description="The URL that describes it, which is the `client_id` it sends."),
+        ]
+    ]
+    client_uri: NotRequired[Annotated[str | None, Field(description="Its home page.")]]
+    used_at: NotRequired[
+        Annotated[
+            str | None, _MOMENT, Field(description="When it got its first tokens; null before.")
+        ]
+    ]
     redirect_uris: NotRequired[
         Annotated[list[str], Field(description="Where the person returns after the sign-in.")]
     ]

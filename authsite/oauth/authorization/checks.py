@@ -11,6 +11,7 @@ from authsite.oauth.oidc import id_tokens
 from authsite.oauth.oidc.errors import NotOurIdToken
 from authsite.oauth.oidc.keys import ring
 from authsite.oauth.registered import RegisteredClient, find, uris_of
+from authsite.oauth.self_described import still_allowed
 from authsite.platform.http.errors import ApiError
 
 from . import request
@@ -100,8 +101,11 @@ def _rest(ctx: Context, sent: Parameters, client: RegisteredClient, answer_to: A
     asked = request.read(
         sent, pkce_optional=client.pkce_optional, default_scope=client.default_scope
     )
+    client_scope = client.scope
+    if client.unverified:
+        client_scope = still_allowed(ctx.settings, client_scope)
     try:
-        scope = scopes.for_sign_in(ctx.settings, asked.scope, client.scope)
+        scope = scopes.for_sign_in(ctx.settings, asked.scope, client_scope)
     except InvalidScope:
         raise Refused(Reason.SCOPE) from None
     audience = None

@@ -11,7 +11,10 @@ from .request import Parameters
 
 
 def find(of: Request, target: str) -> Onward | None:
-    """The application of an authorization request that a sign-in leads to."""
+    """The application of an authorization request that a sign-in leads to.
+
+    A name that a stranger has chosen is not shown before the user is signed in.
+    """
     path, _, query = target.partition("?")
     if path != route_path(of, "authsite.authorize"):
         return None
@@ -24,7 +27,8 @@ def find(of: Request, target: str) -> Onward | None:
     if client is None:
         return None
     language = request.language(sent, of.authsite.settings.languages)
-    return Onward(client.name, request.login_hint(sent), language)
+    name = None if client.unverified else client.name
+    return Onward(name, request.login_hint(sent), language)
 
 
 def take_language(of: Request, sent: Parameters) -> None:

@@ -18,7 +18,7 @@ from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.verify_url import verify_url
 from authsite.users.levels import acr_of
 
-from . import consent_page, continuation, select_account_page, service
+from . import consent_page, continuation, documents, select_account_page, service
 from .answers import code_url, denied_url, lead_back
 from .checks import Checked, check, require_key
 from .continuation import AT, CHOSEN, LIMIT, NO_SIGN_IN, Incoming
@@ -99,6 +99,12 @@ def _decided(request: Request, incoming: Incoming, decision: str) -> Response:
 def _go_on(request: Request, incoming: Incoming, *, allowed: bool = False) -> Response:
     """The page or the redirect of the row that holds. Raises `Refused`."""
     ctx = request.authsite.ctx
+    if url := documents.url_of(ctx, incoming.sent):
+        if visit_of(request, incoming).signed_in is None:
+            return _sign_in_first(request, incoming)
+        if request.method == "POST":
+            commit_and_begin(request)  # the document is fetched outside of a transaction
+        documents.fetch(ctx, url)
     checked = check(ctx, incoming.sent)
     take_language(request, incoming.sent)
     require_key(ctx, checked)
@@ -111,11 +117,12 @@ def _go_on(request: Request, incoming: Incoming, *, allowed: bool = False) -> Re
     if step is Step.VERIFY and silent is Reason.LOGIN_NEEDED and _at_provider(request, checked):
         step = Step.LOGIN
     if step in (Step.LOGIN, Step.REGISTER):
-        return _sign_in(request, incoming, checked, visit, step)
+        return _sign_in(request, incoming, checked.request.provider, visit.signed_in, step)
     if who is not None and step is Step.VERIFY:
         return _verify(request, incoming, checked, visit, who)
     if who is None:
         raise RuntimeError("every other step is one of a signed-in user")
+    documents.note_asked(ctx, checked.client)
     if step is Step.NOT_IN_GROUP:
         refused = service.refused(checked, Reason.GROUP, account)
         return refuse(request, refused, after_form=True, page=True)
@@ -130,19 +137,26 @@ def _at_provider(request: Request, checked: Checked) -> bool:
     return name is not None and request.authsite.settings.provider(name) is not None
 
 
+def _sign_in_first(request: Request, incoming: Incoming) -> Response:
+    """Lead to the sign-in before the client is known. Raises `Refused`."""
+    sent = incoming.sent
+    documents.require_page(sent)
+    step = Step.REGISTER if documents.wants_registration(request.authsite.ctx, sent) else Step.LOGIN
+    return _sign_in(request, incoming, sent.once("provider"), None, step)
+
+
 def _sign_in(
-    request: Request, incoming: Incoming, checked: Checked, visit: Visit, step: Step
+    request: Request, incoming: Incoming, provider: str | None, who: SignedIn | None, step: Step
 ) -> Response:
     """Lead to the page that signs in or registers the user, and from there to this request."""
-    next_ = _next(request, incoming, visit.signed_in)
-    provider = checked.request.provider
+    next_ = _next(request, incoming, who)
     if provider and request.authsite.settings.provider(provider):
         name = "authsite.provider.start"
         path = route_path(request, name, name=provider, _query={"next": next_})
     elif step is Step.REGISTER:
         path = route_path(request, "authsite.register.page", _query={"next": next_})
     else:
-        query = {"next": next_} | ({"prompt": "login"} if visit.signed_in else {})
+        query = {"next": next_} | ({"prompt": "login"} if who else {})
         path = route_path(request, "authsite.login.page", _query=query)
     return see_other(request, path) if request.method == "POST" else found(request, path)
 
@@ -216,7 +230,9 @@ def _same_get(request: Request, incoming: Incoming, elsewhere: str | None) -> Re
     path = elsewhere or route_path(request, ROUTE)
     target = f"{path}?{continuation.query_of(incoming)}"
     if not continuation.fits(target):
-        check(request.authsite.ctx, incoming.sent)  # what is refused is not stored
+        ctx = request.authsite.ctx
+        if documents.url_of(ctx, incoming.sent) is None:  # whose client may not be known yet
+            check(ctx, incoming.sent)  # what is refused is not stored
         target = f"{path}?{continuation.query_of(_stored(request, incoming))}"
     return see_other(request, target)
 

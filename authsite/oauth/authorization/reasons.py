@@ -46,7 +46,40 @@ class Reason(StrEnum):
         "unauthorized_client",
         _("This application is not registered here. Tell the people who run it."),
         "There is no enabled client with this `client_id` of a type that signs people in "
-        "(`server`, `browser` or `native`).",
+        "(`server`, `browser` or `native`); or one that had registered itself was deleted, since it"
+        " was not used for a day; or it is a URL whose host `client-id-documents` does not have.",
+    )
+    DOCUMENT_BUSY = (
+        "document_busy",
+        "temporarily_unavailable",
+        _("Too many people are signing in to new applications. Try again in a minute."),
+        "The document of the client was not fetched: as many are under way as may be at a time.",
+        503,
+    )
+    DOCUMENT_INVALID = (
+        "document_invalid",
+        INVALID,
+        _(
+            "The description of the application, which its own site gives, is not valid. Tell the "
+            "people who run the application."
+        ),
+        "The document at the `client_id` does not describe a client: `why` says what is wrong.",
+    )
+    DOCUMENT_UNREACHABLE = (
+        "document_unreachable",
+        INVALID,
+        _(
+            "The site of the application does not answer us. Try again in a few minutes. If that "
+            "does not help, tell the people who run the application."
+        ),
+        "The document at the `client_id` could not be fetched: `why` says what happened. Only "
+        "public addresses are asked, by https; no redirect is followed.",
+    )
+    DOCUMENT_URL = (
+        "document_url",
+        INVALID,
+        _("The id of the application is not a valid address. Tell the people who run it."),
+        "The `client_id` is a URL that cannot be one of a client: `why` says what is wrong.",
     )
     MALFORMED = (
         "malformed",

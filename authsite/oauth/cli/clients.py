@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import click
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from authsite.cli.results import Data, Done, Facts, Listing, result_command
@@ -13,10 +14,10 @@ from authsite.context import Context
 from authsite.oauth import client_scopes, client_uris, clients, registration
 from authsite.oauth.client_facts import facts_of
 from authsite.oauth.client_fields import NO_FIELDS, ClientFields
+from authsite.oauth.client_urls import is_url
 from authsite.oauth.models import (
     CLIENT_TYPES,
     CODE_TYPES,
-    PUBLIC_TYPES,
     REGISTRABLE_TYPES,
     Client,
 )
@@ -192,7 +193,7 @@ def retire_secret(cfg: Settings, client_id: str) -> Done:
     )
     if had_two:
         text = "The older secret no longer works."
-    elif found.type in PUBLIC_TYPES:
+    elif not found.secret_hash:
         text = f"A client of type {found.type} has no secret. Nothing is changed."
     return Done(text, facts)
 
@@ -238,8 +239,12 @@ def _shown(ctx: Context, client: Client) -> Data:
 
 
 def find_client(db: Session, client_id: str) -> Client:
-    uuid = as_client_id(client_id.lower())
-    found = db.get(Client, uuid) if uuid else None
+    """A client by its id, or by the URL of its document."""
+    if is_url(client_id):
+        found = db.scalar(select(Client).where(Client.document_uri == client_id))
+    else:
+        uuid = as_client_id(client_id.lower())
+        found = db.get(Client, uuid) if uuid else None
     if found is None:
         raise click.ClickException(
             f"no client has the id {client_id!r}; `authsite client list` shows them"

@@ -95,7 +95,8 @@ def check(ctx: Context, family_id: UUID) -> Refreshing:
     signer: sign_ins.Signer | None = None
     with suppress(SigningUnavailable):
         signer = sign_ins.signer_for(ctx, terms, family.granted_scope)
-    sign_in = sign_ins.SignIn(family.client_id, account, family.session_id, family.auth_at, amr)
+    client_id = terms.document_uri or str(family.client_id)
+    sign_in = sign_ins.SignIn(client_id, account, family.session_id, family.auth_at, amr)
     return Refreshing(family.bound, signer, sign_in)
 
 

@@ -20,7 +20,7 @@ from authsite.oauth import families, resources
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import ExpiredCode, InvalidCode, NotIssued
 from authsite.oauth.issue import CheckedClient, CodeGrant, issue_for_code
-from authsite.oauth.models import Family
+from authsite.oauth.models import UNVERIFIED_TYPES, Family
 from authsite.oauth.oidc import sign_ins
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.audit.events import Event
@@ -106,15 +106,23 @@ def _issue(
         scope=code.scope,
         session_id=code.session_id,
         audience=code.audience,
-        facts=facts.pack(amr, audience=code.audience, third_party=not terms.first_party),
+        facts=facts.pack(
+            amr,
+            audience=code.audience,
+            third_party=not terms.first_party,
+            client=terms.document_uri,
+        ),
         bound=bound_of(terms.type, code.scope, clock.now(), code.session_ends_at),
         to_device=to_device,
+        client_url=terms.document_uri,
+        notes_use=terms.type in UNVERIFIED_TYPES,
     )
     try:
         pair = issue_for_code(ctx, client, done, granted)
     except NotIssued:
         _refuse_used(ctx, client, code.id)
-    sign_in = sign_ins.SignIn(client.id, account, code.session_id, code.auth_at, amr, code.nonce)
+    client_id = terms.document_uri or str(client.id)
+    sign_in = sign_ins.SignIn(client_id, account, code.session_id, code.auth_at, amr, code.nonce)
     return signer.with_id_token(pair, sign_in)
 
 

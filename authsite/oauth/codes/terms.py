@@ -21,6 +21,7 @@ class Terms(NamedTuple):
     id_token_alg: str | None
     id_token_lifetime: int | None
     claims_in_id_token: bool
+    document_uri: str | None
     account: Account | None
 
 

@@ -1,6 +1,6 @@
 """The JSON views of connected applications."""
 
-from typing import Annotated
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from pyramid.response import Response
@@ -46,6 +46,25 @@ class ConsentAnswer(TypedDict):
             examples=["openid email"],
         ),
     ]
+    verified: NotRequired[
+        Annotated[
+            Literal[False],
+            Field(
+                description="`false`: no administrator has registered the application, and anyone "
+                "can have given it this name. Else absent.",
+            ),
+        ]
+    ]
+    document: NotRequired[
+        Annotated[
+            str,
+            Field(
+                description="The URL of the document that describes the application, which is the "
+                "`client_id` that it sends; absent for all others.",
+                examples=["https://app.example.com/client.json"],
+            ),
+        ]
+    ]
     created_at: Annotated[
         str, _MOMENT, Field(description="When the user first allowed it something.")
     ]
@@ -88,10 +107,15 @@ def withdraw(request: Request) -> Response:
 
 
 def _as_json(item: service.ListedConsent) -> ConsentAnswer:
-    return {
+    answer: ConsentAnswer = {
         "client_id": str(item.client_id),
         "name": item.name,
         "scope": item.scope,
         "created_at": clock.rfc3339(item.created_at),
         "last_used_at": clock.rfc3339(item.used_at) if item.used_at else None,
     }
+    if item.unverified:
+        answer["verified"] = False
+    if item.document_uri is not None:
+        answer["document"] = item.document_uri
+    return answer

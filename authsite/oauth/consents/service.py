@@ -7,6 +7,7 @@ only if they became first-party later.
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from sqlalchemy import (
@@ -22,7 +23,7 @@ from sqlalchemy import (
 
 from authsite.context import Context
 from authsite.oauth.codes.models import AuthorizationCode
-from authsite.oauth.models import OAUTH, Client, Family
+from authsite.oauth.models import OAUTH, UNVERIFIED_TYPES, Client, Family
 from authsite.oauth.scopes import parse
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_all
@@ -53,13 +54,28 @@ class UsedConsent(NamedTuple):
 
 
 class ListedConsent(NamedTuple):
-    """A consent as lists show it, with the name of the client."""
+    """A consent as lists show it, with the name of the client.
+
+    ``document_uri``: the URL of the document that describes the client, if one does.
+    """
 
     client_id: UUID
     name: str
+    type: str
+    document_uri: str | None
     scope: str
     created_at: datetime
     used_at: datetime | None
+
+    @property
+    def unverified(self) -> bool:
+        """Whether no administrator has registered the client."""
+        return self.type in UNVERIFIED_TYPES
+
+    @property
+    def document_host(self) -> str:
+        """The host whose document describes the client; empty for all others."""
+        return urlsplit(self.document_uri or "").netloc
 
     @property
     def scopes(self) -> list[str]:
@@ -84,7 +100,15 @@ NOTE_USE = PreparedQuery(
     UsedConsent,
 )
 CONSENTS = PreparedQuery(
-    select(Consent.client_id, Client.name, Consent.scope, Consent.created_at, Consent.used_at)
+    select(
+        Consent.client_id,
+        Client.name,
+        Client.type,
+        Client.document_uri,
+        Consent.scope,
+        Consent.created_at,
+        Consent.used_at,
+    )
     .join(Client, Client.id == Consent.client_id)
     .where(Consent.user_id == bindparam("user_id"))
     .order_by(Consent.created_at.desc(), Consent.client_id)

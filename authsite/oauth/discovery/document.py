@@ -46,6 +46,12 @@ class MetadataAnswer(TypedDict):
     """The URL of the userinfo endpoint."""
     end_session_endpoint: NotRequired[Annotated[str, Field(examples=[f"{_ISSUER}/oauth/logout"])]]
     """The URL to which a client sends a browser for a logout."""
+    registration_endpoint: NotRequired[
+        Annotated[str, Field(examples=[f"{_ISSUER}/v1/oauth/register"])]
+    ]
+    """The URL at which clients register themselves (RFC 7591), if they may."""
+    client_id_metadata_document_supported: NotRequired[bool]
+    """`true` if the `client_id` may be the URL of a document that describes the client."""
     device_authorization_endpoint: NotRequired[
         Annotated[str, Field(examples=[f"{_ISSUER}/v1/oauth/device"])]
     ]

@@ -27,6 +27,10 @@ def openid_members(
         answer["userinfo_endpoint"] = url
     if url := endpoint("authsite.oauth.end_session"):
         answer["end_session_endpoint"] = url
+    if url := endpoint("authsite.oauth.register"):
+        answer["registration_endpoint"] = url
+    if settings.client_id_documents:
+        answer["client_id_metadata_document_supported"] = True
     if url := endpoint("authsite.oauth.device"):
         answer["device_authorization_endpoint"] = url
     answer["jwks_uri"] = endpoint("authsite.jwks") or ""

@@ -40,12 +40,16 @@ _FIRST_LETTERS = "eyJ"  # of a header, which is a JSON object in base64url
 
 
 class Holder(NamedTuple):
-    """Whom a token acts for: the user of a sign-in, or the client itself (``account`` None)."""
+    """Whom a token acts for: the user of a sign-in, or the client itself (``account`` None).
+
+    ``client_url``: the URL that is the id of a client which a document describes.
+    """
 
     client_id: UUID
     account: Account | None = None
     amr: tuple[str, ...] = ()
     auth_at: datetime | None = None
+    client_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ def _claims(ctx: Context, audience: str, scope: str, holder: Holder) -> dict[str
     claims: Mapping[str, Any] = {
         "iss": issuer_of(ctx.services),
         "aud": audience,
-        "client_id": str(holder.client_id),
+        "client_id": holder.client_url or str(holder.client_id),
         "sub": str(holder.client_id),
         "scope": scope or None,
     }

@@ -40,9 +40,12 @@ class TokenTerms(Protocol):
 
 
 class SignIn(NamedTuple):
-    """How a user has signed in to a client. ``session_id``: the browser session."""
+    """How a user has signed in to a client. ``session_id``: the browser session.
 
-    client_id: UUID
+    ``client_id``: the id that the client has sent, for which the ID token is.
+    """
+
+    client_id: str
     account: Account
     session_id: UUID
     auth_at: datetime
@@ -93,7 +96,7 @@ def _claims(
     claims = {
         "iss": issuer_of(ctx.services),
         "sub": str(sign_in.account.id),
-        "aud": str(sign_in.client_id),
+        "aud": sign_in.client_id,
         "exp": int((now + lifetime).timestamp()),
         "iat": int(now.timestamp()),
         "auth_time": proved and int(proved.timestamp()),

@@ -6,7 +6,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, NamedTuple, TypedDict, Unpack, cast
 
-from sqlalchemy import ColumnElement, Table, bindparam, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Table, bindparam, func, insert, select
 from sqlalchemy.orm import Session
 
 from authsite.context import Context
@@ -63,6 +63,23 @@ def record_apart(ctx: Context, event: Event, **about: Unpack[About]) -> None:
     values = event_values(ctx, event, **about)
     with ctx.database.autocommit.connect() as connection:
         connection.execute(_INSERT, values)
+
+
+def record_by_task(connection: Connection, event: Event, causes: Sequence[About]) -> None:
+    """Record what a background task has done, which is of no request, on its ``connection``."""
+    no_request = {"address": None, "agent": None, "request_id": None}
+    rows = [
+        {
+            "event": str(event),
+            "user_id": about.get("user_id"),
+            "client_id": about.get("client_id"),
+            "details": about.get("details"),
+            **no_request,
+        }
+        for about in causes
+    ]
+    if rows:
+        connection.execute(_INSERT, rows)
 
 
 def recording_if(condition: ColumnElement[bool]) -> PreparedQuery[NoRow]:

@@ -6,6 +6,7 @@ instance of the model at ``request.authsite.validated``, and the OpenAPI documen
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
@@ -99,7 +100,8 @@ class Body(BaseModel):
     field is absent. With ``form_only`` the body cannot be JSON. The OpenAPI document shows
     ``description``, and for each field the string under it. ``examples`` maps a name to the fields
     of a whole request. It is for a model whose fields' own examples together are not a valid
-    request.
+    request. ``oauth_codes``: the code of an error at the OAuth endpoints by the name of the field
+    that is not valid, and under the empty name that of all others, in place of `invalid_request`.
     """
 
     model_config = ConfigDict(
@@ -113,6 +115,7 @@ class Body(BaseModel):
     form_only: ClassVar[bool] = False
     json_only: ClassVar[bool] = False
     examples: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    oauth_codes: ClassVar[Mapping[str, str]] = {}
     discriminator: ClassVar[str] = ""
     one_of: ClassVar[Mapping[str, type["Body"]]] = {}
 
@@ -136,7 +139,10 @@ _CODES = {
     "string_too_short": "required",
     "string_too_long": "too_long",
 }
-_NOT_A_FLAG = _("Give true or false.")
+_WORDS_OF_TYPES = {
+    "bool_type": _("Give true or false."),
+    "list_type": _("This must be a list of texts."),
+}
 _UNKNOWN = _("There is no such field. Leave it out.")
 
 
@@ -168,15 +174,21 @@ def validate(values: Mapping[str, object], model: type[Model]) -> Model:
         ) from None
 
 
-def as_invalid_request(error: ApiError) -> ApiError:
+def as_invalid_request(
+    error: ApiError, codes: Mapping[str, str] = MappingProxyType({})
+) -> ApiError:
     """Convert a `ValidationFailed` for OAuth endpoints; return any other error unchanged.
 
-    OAuth endpoints name all invalid fields in one text (RFC 6749, section 5.2).
+    OAuth endpoints name all invalid fields in one text (RFC 6749, section 5.2). ``codes``: see
+    `Body.oauth_codes`.
     """
     if not isinstance(error, ValidationFailed):
         return error
     messages = " ".join(f"{item.field}: {translate(item.message)}" for item in error.details)
-    return MalformedRequest(messages)
+    converted = MalformedRequest(messages)
+    first = error.details[0].field if error.details else None
+    converted.code = codes.get(first or "", codes.get("", converted.code))
+    return converted
 
 
 @view_options("body")
@@ -191,7 +203,7 @@ def body_deriver(view: View, info: IViewDeriverInfo) -> View:
             request.authsite.validated = read(request, model)
         except ApiError as error:
             if request.authsite.error_format == "oauth":
-                raise as_invalid_request(error) from None
+                raise as_invalid_request(error, model.oauth_codes) from None
             raise
         return view(context, request)
 
@@ -238,5 +250,5 @@ def _field_error(item: ErrorDetails, model: type[Body]) -> FieldError:
         return FieldError(code, name, _UNKNOWN)
     metadata = model.model_fields[name].metadata if code == "required" else []
     messages = [part.message for part in metadata if isinstance(part, Missing)]
-    word = _NOT_A_FLAG if item["type"] == "bool_type" else WORDS[code]
+    word = _WORDS_OF_TYPES.get(item["type"], WORDS[code])
     return FieldError(code, name, messages[-1] if messages else word)

@@ -4,7 +4,7 @@ An error before routing, and one of a path that has no route, has the format of 
 above or beside the path.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any, get_args
 
 from pyramid.events import ApplicationCreated
@@ -48,7 +48,8 @@ def stated_format(route: IRoute) -> ErrorFormat | None:
 def collect_formats(event: ApplicationCreated) -> None:
     """At start-up: collect the formats that routes state, and those of paths and their folders.
 
-    Only own routes count for paths. A folder whose routes differ has "html".
+    Only own routes count for paths. A folder whose routes differ has "html", but "json" if none of
+    them is a page: programs ask there (trap 11).
     """
     registry = event.app.registry
     http: HttpApplication = registry["authsite.http"]
@@ -68,9 +69,11 @@ def collect_formats(event: ApplicationCreated) -> None:
     http.error_formats = {**formats, **paths}
 
 
-def _common(stated: Iterable[ErrorFormat]) -> ErrorFormat:
+def _common(stated: Collection[ErrorFormat]) -> ErrorFormat:
     first, *others = stated
-    return "html" if others else first
+    if others:
+        return "html" if "html" in stated else "json"
+    return first
 
 
 def error_format(request: Request) -> ErrorFormat:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from importlib.util import find_spec
 
+from .agent_rules import AGENT_RULES
 from .cleartext import password_in_clear, unencrypted, unencrypted_rule
 from .definitions import DEFINITIONS, Settings
 from .durations import format_duration
@@ -115,6 +116,7 @@ RULES: tuple[Rule, ...] = (
         REFUSED,
     ),
     *PASSKEY_RULES,
+    *AGENT_RULES,
     Rule(
         "sealing-key-unset",
         "sealing_key",

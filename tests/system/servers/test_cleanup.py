@@ -114,7 +114,7 @@ def test_purge_says_what_it_deleted(ini, database):
         "used_ids": 0, "stored_requests": 0,
         "signing_keys": 0, "authorization_codes": 0, "device_codes": 0,
         "remembered_browsers": 0,
-        "users": 0, "invitations": 0,
+        "users": 0, "invitations": 0, "unused_clients": 0,
         "counters": 0, "audit": 2,
     }  # fmt: skip
     assert all("audit_sealed" in line for line in done.stderr.splitlines())

@@ -9,7 +9,7 @@ from authsite.admin.clients.usage import usage_of
 from authsite.admin.guard import administrator_of
 from authsite.admin.queries import query_of
 from authsite.oauth import client_fields
-from authsite.oauth.models import grant_types_of
+from authsite.oauth.models import UNVERIFIED_TYPES, grant_types_of
 from authsite.platform.runtime.ids import as_client_id
 from authsite.request_state import Request
 
@@ -41,6 +41,7 @@ def client(request: Request) -> dict[str, Any]:
     found = service.find(ctx, as_client_id(request.matchdict["id"]))
     return {
         "client": found,
+        "unverified": found.type in UNVERIFIED_TYPES,
         "grant_types": grant_types_of(found.type, found.grant_types),
         "fields": client_fields.shown(found, service.uris_of(ctx, found)),
         "usage": usage_of(ctx, found),

@@ -79,7 +79,7 @@ def check(ctx: Context, sent: Parameters) -> Logout:
     client_id = values.get("client_id")
     if claims is not None:
         audience = str(claims.get("aud"))
-        if client_id and as_client_id(client_id) != as_id(audience):
+        if client_id and not _is_same(client_id, audience):
             raise LogoutRefused(LogoutProblem.CLIENT)
         client_id = audience
     client = registered.find(ctx, client_id) if client_id else None
@@ -87,6 +87,14 @@ def check(ctx: Context, sent: Parameters) -> Logout:
         raise LogoutRefused(LogoutProblem.CLIENT)
     target = _target(ctx, client, values)
     return Logout(None if claims is None else _session_of(claims), client, target)
+
+
+def _is_same(client_id: str, audience: str) -> bool:
+    """Whether the request names the client for which the ID token is; see `as_client_id`."""
+    if client_id == audience:
+        return True
+    named = as_client_id(client_id)
+    return named is not None and named == as_id(audience)
 
 
 def _claims(ctx: Context, hint: str | None) -> Mapping[str, object] | None:

@@ -1,0 +1,43 @@
+"""What a client may say about itself that no administrator has registered."""
+
+from authsite.platform.settings import Settings
+from authsite.platform.settings.values import OIDC_SCOPES
+
+from . import redirect_uris
+from .clients import MAX_NAME, MAX_SCOPE
+
+LINKS = ("client_uri", "policy_uri", "tos_uri")
+"""The links to pages of the client, by the names of RFC 7591, section 2."""
+
+
+def is_name(text: str) -> bool:
+    """Whether users can be shown the text as a name: one line, without control characters."""
+    return bool(text.strip()) and text.isprintable() and len(text) <= MAX_NAME
+
+
+def link(uri: str | None) -> str | None:
+    """A link to a page of the client; None for none. Raises ValueError, with what to do."""
+    if not uri:
+        return None
+    if not uri.lower().startswith("https://"):
+        raise ValueError(f"give a URL that begins with https: {uri}")
+    return redirect_uris.web_uri(uri)
+
+
+def scope_of(settings: Settings, asked: str | None) -> str:
+    """What such a client may have of the scopes that it names; of none, all that it may have.
+
+    Others are left out. It may ask for the scopes of OpenID Connect in any case.
+    """
+    allowed = settings.client_registration_scopes
+    names = allowed if asked is None else dict.fromkeys(asked.split())
+    allowed_names = [each for each in names if each in allowed or each in OIDC_SCOPES]
+    while len(" ".join(allowed_names)) > MAX_SCOPE:
+        allowed_names.pop()
+    return " ".join(allowed_names)
+
+
+def still_allowed(settings: Settings, scope: str) -> str:
+    """Of the scopes that were registered for such a client, those that it may have today."""
+    allowed = {*settings.client_registration_scopes, *OIDC_SCOPES}
+    return " ".join(each for each in scope.split() if each in allowed)
