@@ -74,7 +74,9 @@ class Callback:
 
     async def serve(self, reader, writer):
         target = (await reader.readline()).decode().split()[1]
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nDone.")
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nDone."
+        )
         await writer.drain()
         writer.close()
         if target.startswith("/callback?"):
