@@ -45,9 +45,9 @@ class Server:
         }
 
     @classmethod
-    def of_guide(cls, place, environment, name):
-        """A block of docs/mcp-server.md."""
-        made = cls(place, name, [environment("mcp") / "uvicorn", f"{name}:app"])
+    def of_guide(cls, place, environment, name, folder=None):
+        """A block of docs/mcp-server.md, in a folder that is named as it."""
+        made = cls(place, folder or name, [environment("mcp") / "uvicorn", f"{name}:app"])
         made.command += ["--log-level", "warning", "--port", made.party.port]
         [block] = [each for each in guides.blocks("mcp-server") if each.title == f"{name}.py"]
         made.file = made.party.folder / f"{name}.py"
@@ -214,7 +214,7 @@ def test_someone_has_registered_a_client(place, with_sdk, python, person, tmp_pa
 
 def test_a_server_that_needs_more_gets_it(place, environment, python, person, tmp_path):
     """Step-up: 403 `insufficient_scope`, and the client asks for what it had and what it lacks."""
-    server, ann = Server.of_guide(place, environment, "notes"), person()
+    ann, server = person(), Server.of_guide(place, environment, "notes", "needs-more")
     walk = Walk(place, python, ann, tmp_path)
     with server.running():
         found = walk.uses(server)

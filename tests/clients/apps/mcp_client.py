@@ -1,7 +1,8 @@
 """A client of MCP with the Python SDK, which finds everything from the URL of a server.
 
-Its argument is JSON: ``server``, ``port`` (of its callback), ``store`` (a file that keeps client and
-tokens), ``document`` (the URL that describes it, or null) and ``client_id`` (if it is registered).
+Its argument is JSON: ``server``, ``port`` (of its callback), ``store`` (a file that keeps client
+and tokens), ``document`` (the URL that describes it), ``client_id`` (if it is registered) and
+``issuer``, where it is.
 It prints lines of JSON: the URL that a person has to open, and at the end what it found.
 """
 
