@@ -98,6 +98,14 @@ def test_a_client_registers_itself(place, guarded, with_sdk, express, python, pe
     assert place.http.get("/v1/user", headers=bearer(token)).status_code == 401
 
 
+def test_a_token_for_no_resource_opens_none(place, guarded, with_sdk, express):
+    place.site.user("bob@example.com", confirmed=True)
+    keys = place.site.client(scope=SCOPES, default_scope=SCOPES)
+    token = place.site.login(keys, "bob@example.com")["access_token"]
+    for server in (guarded, with_sdk, express):
+        assert server.refuses(token)
+
+
 def test_the_server_is_a_part_of_authsite(place, guarded, python, person, tmp_path):
     with Host(place).running() as host:
         ann = Person(person().page.context, host, host.site.user(confirmed=True))
@@ -150,7 +158,7 @@ def test_typescript(place, express, guarded, typescript, person, document, tmp_p
 
 
 def test_the_conformance_suite(place, node, person, tmp_path):
-    """Every check of `conformance authorization`; docs/conformance.md has its result."""
+    """Every check of `conformance authorization`; docs/mcp-server.md has the results."""
     port, ann = free_port(), person()
     made = place.client(f"http://127.0.0.1:{port}/callback", type="native", scope=SCOPES)
     suite = node / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
