@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 from pyramid.response import Response
+from sqlalchemy.orm import Session
 
 from authsite.admin.confirming import Confirmation, OptionalReason, confirming, done
 from authsite.admin.groups import listing, service
@@ -153,7 +154,8 @@ def add(request: Request) -> Response:
     """Add a user to a group; by an address only one who has confirmed it."""
     given: MemberForm = request.authsite.validated
     ctx, by, name = request.authsite.ctx, administrator_of(request), request.matchdict["name"]
-    user = users.find(ctx.db, given.user)
+    with Session(ctx.database.autocommit) as reading:  # what is counted then comes before a lock
+        user = users.find(reading, given.user)
     if user is None:
         raise ValidationFailed(details=[FieldError("unknown", "user", _UNKNOWN)])
     if user.email_verified_at is None and given.user.lower() != str(user.id):
