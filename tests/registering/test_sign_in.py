@@ -133,6 +133,22 @@ def test_a_flood_displaces_itself_and_nobody_else(site_with):
     assert site.events().count("client.expired") == 10
 
 
+@pytest.mark.both_databases
+def test_clients_that_a_user_signs_in_with_and_never_uses_displace_no_new_one(site_with, frozen):
+    """Else whoever has an account fills the table, and each further registration ends the last."""
+    site = site_with(**OPEN, **{"limits": "on", "limits.registration-total": "3/day"})
+    site.user(confirmed=True)
+    sign_in(site)
+    for number in range(3):
+        authorize(site, registered(site, client_name=f"asked {number}"))
+    frozen.advance(3600)
+    honest = registered(site, client_name="honest")
+    for number in range(2):
+        post(site, client_name=f"flood {number}", address=f"198.51.100.{number}")
+    assert names(site) == {"honest", "flood 0", "flood 1"}
+    assert redeemed(site, honest, code_for(site, honest))["access_token"]
+
+
 def test_an_address_registers_within_a_limit(site_with):
     site = site_with(**OPEN, **{"limits": "on", "limits.registration-address": "2/hour"})
     post(site, redirect_uris=[], status=400)
