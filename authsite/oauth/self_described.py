@@ -8,6 +8,7 @@ from authsite.platform.settings.values import OIDC_SCOPES
 
 from . import redirect_uris
 from .clients import MAX_NAME, MAX_SCOPE
+from .models import DYNAMIC
 
 LINKS = ("client_uri", "policy_uri", "tos_uri")
 """The links to pages of the client, by the names of RFC 7591, section 2."""
@@ -52,7 +53,14 @@ def scope_of(settings: Settings, asked: str | None) -> str:
     return " ".join(allowed_names)
 
 
-def still_allowed(settings: Settings, scope: str) -> str:
-    """Of the scopes that were registered for such a client, those that it may have today."""
+def still_allowed(settings: Settings, type: str, scope: str) -> str:
+    """What such a client, for which ``scope`` was registered, may have today.
+
+    One that registers itself may ask for more than it has named: clients of MCP name what their
+    first request lacks (the ``scope`` of its challenge), and come back for more with the same
+    ``client_id`` when a later one gets ``insufficient_scope``.
+    """
+    if type == DYNAMIC:
+        return " ".join(settings.client_registration_scopes)
     allowed = {*settings.client_registration_scopes, *OIDC_SCOPES}
     return " ".join(each for each in scope.split() if each in allowed)

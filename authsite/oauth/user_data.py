@@ -91,6 +91,8 @@ class Resource(TypedDict):
     """What a token for it can have, separated by spaces."""
     client_id: Id | None
     """The resource server that may introspect such a token."""
+    tokens: Literal["opaque", "jwt"]
+    """The form of its access tokens."""
     created_at: Moment
     updated_at: Moment
 

@@ -21,6 +21,8 @@ API = (
     "clients?name=a%00",
     "invitations/a%00",
     "events/explain/a%00",
+    "events/explain/a?at=0001-01-01",
+    "events/explain/a?at=9999-12-31T23:59:59",
     "events?address=a%00",
 )
 PAGES = (
@@ -34,6 +36,7 @@ PAGES = (
     "audit?address=a%00",
     "audit?user=a%00",
     "audit/explain/a%00",
+    "audit/explain/a?at=0001-01-01",
     "mail?state=a%00",
 )
 

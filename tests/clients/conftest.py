@@ -3,6 +3,8 @@
 `make test-clients` runs these tests; `make test` does not.
 """
 
+from pathlib import Path
+
 import pytest
 
 from tests.clients.environments import Environments
@@ -23,11 +25,27 @@ def environment():
     return Environments().programs
 
 
+@pytest.fixture(scope="session")
+def node():
+    """The folder of the programs for Node.js, with their packages."""
+    return Environments().node()
+
+
 @pytest.fixture(scope="package")
 def place(tmp_path_factory):
-    """authsite behind TLS at ``https://localhost``; relying parties are on another site."""
+    """authsite behind TLS at ``https://localhost``; relying parties are on another site.
+
+    Clients may register themselves, and ``client.example`` may describe some.
+    """
     need(nginx.available(), "nginx")
-    with Place(tmp_path_factory.mktemp("clients")).running() as place:
+    settings = {
+        "scopes": "\n  notes:read: Read notes\n  notes:write: Change notes",
+        "client_registration": "open",
+        "client_registration_scopes": "notes:read notes:write",
+        "client_id_documents": "client.example",
+    }
+    made = Place(tmp_path_factory.mktemp("clients"), **settings)
+    with made.running(PYTHONPATH=str(Path(__file__).parent / "names")) as place:
         yield place
 
 

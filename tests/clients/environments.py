@@ -1,4 +1,4 @@
-"""The virtual environments of the relying parties: ``var/clients``, with exact versions."""
+"""The environments of the relying parties below ``var/clients``, with exact versions."""
 
 import shutil
 import subprocess
@@ -12,6 +12,7 @@ from tests.support.home import CHECKOUT
 from tests.support.installed import clean_environ
 
 REQUIREMENTS = Path(__file__).parent / "requirements"
+NODE = Path(__file__).parent / "node"
 FOLDER = CHECKOUT / "var" / "clients"
 INSTALL_SECONDS = 600
 
@@ -32,6 +33,21 @@ class Environments:
             mark.write_text(wanted)
         return folder / "bin"
 
+    def node(self):
+        """The folder of the programs for Node.js, with their packages; skips without npm."""
+        need(shutil.which("node") and shutil.which("npm"), "Node.js with npm")
+        folder, mark = FOLDER / "node", FOLDER / "node" / "installed.json"
+        wanted = (NODE / "package-lock.json").read_text()
+        if not mark.exists() or mark.read_text() != wanted:
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(NODE, folder)
+            options = ["--no-audit", "--no-fund", "--loglevel=error"]
+            run(["npm", "ci", "--prefix", folder, *options], "node")
+            mark.write_text(wanted)
+        for each in NODE.glob("*.mjs"):
+            shutil.copy(each, folder)
+        return folder
+
 
 def run(command, name):
     """A step of an installation. A missing package index is a skip, or a failure in CI."""
@@ -41,4 +57,4 @@ def run(command, name):
         )
     except subprocess.TimeoutExpired:
         pytest.fail(f"the environment {name} was not installed in {INSTALL_SECONDS} s")
-    need(done.returncode == 0, f"the environment of {name} (pip install): {done.stderr[-300:]}")
+    need(done.returncode == 0, f"the environment of {name}: {done.stderr[-300:]}")

@@ -48,6 +48,8 @@ def test_the_limits_that_count_an_address_are_those_of_the_documentation():
         "authorize-address",
         "device-start",
         "device-code",
+        "registration-address",
+        "document-address",
         "second-factor-address",
         "email-code-address",
         "invitation-link",

@@ -158,6 +158,14 @@ def test_an_address_registers_within_a_limit(site_with):
     post(site, address="198.51.100.7")
 
 
+def test_a_client_asks_for_more_than_it_has_named(issuer, ann):
+    """Clients of MCP name what the first challenge says, and ask for more when they need it."""
+    app = registered(issuer, scope="notes:read")
+    code = code_for(issuer, app, scope="notes:read notes:write")
+    tokens = redeemed(issuer, app, code)
+    assert tokens["scope"] == "notes:read notes:write"
+
+
 def test_scopes_that_the_setting_no_longer_has_are_refused(issuer, ann):
     app = registered(issuer)
     with issuer.db() as db:  # as it was registered while the setting had another one

@@ -80,6 +80,7 @@ CHECKED = {
 # Why a block cannot run: it installs from a package index, needs another system, or is endless.
 NOT_RUN = {
     "CONTRIBUTING.md": 2,
+    "administration-performance": 1,
     "attack-suite": 1,
     "conformance": 1,
     "connect-argocd": 2,

@@ -19,6 +19,8 @@ ADVICE = {
     "InsufficientScope": "Log in with the scope that the message names.",
     "InvalidClient": "Check the id and the secret. `authsite explain REQUEST_ID` tells the "
     "operator which check failed.",
+    "InvalidClientMetadata": "Correct what the description names.",
+    "InvalidRedirectUri": "Correct what the description names.",
     "InvalidRequirement": "Correct the parameter that the message names, in the proxy.",
     "LogoutNotValid": "Correct what the page names: the hint, the `client_id` or "
     "the address of the application.",

@@ -39,13 +39,13 @@ class Place:
         )  # fmt: skip
 
     @contextmanager
-    def running(self):
-        """authsite and nginx until the end of the block."""
+    def running(self, **variables):
+        """authsite and nginx until the end of the block; ``variables``: of authsite."""
         certificate = self.authority.sign(NAME)
         # The metadata is asked through the public address by authsite's own commands, too.
         trust = {"SSL_CERT_FILE": str(self.authority.path)}
         with (
-            serving(self.ini, port=self.inner, **trust) as self.http,
+            serving(self.ini, port=self.inner, **trust, **variables) as self.http,
             nginx.in_front_of(
                 self.inner, self.port, self.folder, name=NAME, certificate=certificate
             ),

@@ -70,7 +70,11 @@ def explain(ctx: Context, request_id: str, at: datetime | None = None) -> Sequen
     if at is None:
         at = _when(ctx, request_id)
     # No index has the ids of requests, and the events of one are recorded within moments.
-    wanted = Filter(request_id=request_id, since=at - LONGEST_REQUEST, until=at + LONGEST_REQUEST)
+    try:
+        since, until = at - LONGEST_REQUEST, at + LONGEST_REQUEST
+    except OverflowError:  # in the years 1 and 9999
+        raise UnknownObject from None
+    wanted = Filter(request_id=request_id, since=since, until=until)
     query = select(AuditEvent).where(*conditions_of(wanted))
     found = ctx.db.scalars(
         query.order_by(AuditEvent.at.desc(), AuditEvent.id.desc()).limit(EXPLAINED)

@@ -21,6 +21,7 @@ from authsite.groups.errors import (
 from authsite.groups.members import MAX_GROUPS
 from authsite.groups.service import GroupValues
 from authsite.platform.http.api_metadata import Operation
+from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime.ids import as_id
 from authsite.request_state import Request
 from authsite.users.errors import LastOwner
@@ -183,6 +184,7 @@ def show_member(request: Request) -> MemberAnswer:
         Outranked,
         NotConfirmed,
         TooManyGroups(MAX_GROUPS),
+        TooManyAttempts(60),
     ),
 )
 def add(request: Request) -> Response:
@@ -204,7 +206,7 @@ def add(request: Request) -> Response:
     {204: None},
     description="Tokens of the user that carry a scope of this group alone end.",
     path=MemberPath,
-    errors=(UnknownGroup("ops"), UnknownObject, Outranked, LastOwner),
+    errors=(UnknownGroup("ops"), UnknownObject, Outranked, LastOwner, TooManyAttempts(60)),
 )
 def remove(request: Request) -> Response:
     given: ReasonBody = request.authsite.validated

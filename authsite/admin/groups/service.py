@@ -13,7 +13,7 @@ from sqlalchemy.orm import aliased
 from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
 from authsite.admin.errors import Outranked
-from authsite.admin.users import memberships, subject
+from authsite.admin.users import actions, memberships, subject
 from authsite.context import Context
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
@@ -78,8 +78,9 @@ def add(
 ) -> bool:
     """Add a user to a group, also to a reserved one; whether the user was not in it.
 
-    Raises `UnknownGroup`, and what `memberships.join` raises.
+    Raises `UnknownGroup`, `TooManyAttempts`, and what `memberships.join` raises.
     """
+    actions.count_notice(ctx, by, user_id)
     user = _find(ctx, by, name, user_id)
     return memberships.join(ctx, by, user, name, reason)
 
@@ -89,8 +90,9 @@ def remove(
 ) -> bool:
     """Remove a user from a group, also from a reserved one; whether the user was in it.
 
-    Raises `UnknownGroup`, and what `memberships.leave` raises.
+    Raises `UnknownGroup`, `TooManyAttempts`, and what `memberships.leave` raises.
     """
+    actions.count_notice(ctx, by, user_id)
     user = _find(ctx, by, name, user_id)
     return memberships.leave(ctx, by, user, name, reason)
 

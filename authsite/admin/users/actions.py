@@ -171,6 +171,15 @@ def count_mail(ctx: Context, by: Administrator) -> None:
     ctx.limits.count("admin-mail", by.limit_subject)
 
 
+def count_notice(ctx: Context, by: Administrator, user_id: str) -> None:
+    """Count an action that can be done again and again, and of which the user is told each time.
+
+    As `count_mail`, with the same limit for each user: one administrator, or who has a token of
+    one, must not fill a mailbox. A notice is never left out instead. ``user_id`` as in the path.
+    """
+    ctx.limits.count("admin-mail", by.limit_subject, user_id.lower())
+
+
 def _require_enabled(ctx: Context, given: Mapping[str, str]) -> None:
     message = _("Users have no such login name here. Leave it out.")
     missing = [kind for kind in given if kind not in ctx.settings.login_identifiers]

@@ -103,7 +103,7 @@ def _rest(ctx: Context, sent: Parameters, client: RegisteredClient, answer_to: A
     )
     client_scope = client.scope
     if client.unverified:
-        client_scope = still_allowed(ctx.settings, client_scope)
+        client_scope = still_allowed(ctx.settings, client.type, client_scope)
     try:
         scope = scopes.for_sign_in(ctx.settings, asked.scope, client_scope)
     except InvalidScope:

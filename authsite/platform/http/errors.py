@@ -36,10 +36,11 @@ class ApiError(Exception):
     ``summary`` tells in the OpenAPI document when the error occurs. The body lists ``details``
     under ``errors``, or the error itself if there are none. With ``listed`` false the list is
     empty, as for a failed authentication. ``reason`` is for the log, where it may say more than the
-    body. With ``shown_again`` a form is shown again with the error, whatever the status is. With
-    ``keeps_writes`` the transaction is committed, for a revocation or an audit event
-    before the error. ``audit_event`` is recorded with ``client_id``, at most once an hour for each
-    client address. ``members``: further members of a body at the OAuth endpoints.
+    body. With ``shown_again`` a form is shown again with the error, whatever the status is, and
+    with ``forgets_form`` without the values that were sent. With ``keeps_writes`` the transaction
+    is committed, for a revocation or an audit event before the error. ``audit_event`` is recorded
+    with ``client_id``, at most once an hour for each client address. ``members``: further members
+    of a body at the OAuth endpoints.
     """
 
     summary = ""
@@ -50,6 +51,7 @@ class ApiError(Exception):
     )
     listed = True
     shown_again = False
+    forgets_form = False
     keeps_writes = False
     reason: str | None = None
     audit_event: "Event | None" = None

@@ -137,6 +137,8 @@ def form_deriver(view: View, info: IViewDeriverInfo) -> View:
             if show is None or not (error.shown_again or error.status in SHOWN_AGAIN):
                 raise
             request.authsite.record_denial(error)
+            if error.forgets_form:
+                request.authsite.raw_form = request.authsite.form_data = {}
             # pyramid_tm does not see an error that is handled here.
             end_transaction = commit_and_begin if error.keeps_writes else rollback_and_begin
             end_transaction(request)

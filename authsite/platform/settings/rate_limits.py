@@ -89,7 +89,8 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
             "30/hour",
             "user or client",
             text="Mails to users that an administrator has sent: resets, verifications,"
-            " invitations.",
+            " invitations; and for each user apart, what the user is told of, such as sign-ins"
+            " that were ended.",
         ),
         "invitation": RateLimit(
             "5/hour", "invitation", text="Mails with one invitation that are sent again."

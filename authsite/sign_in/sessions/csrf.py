@@ -46,15 +46,25 @@ def token(request: Request) -> str:
 
 
 def check(request: Request, submitted: str | None) -> None:
-    """Raise `CsrfError` unless the origin is ours and ``submitted`` is the browser's token."""
-    origin = request.headers.get("Origin")
-    if origin is not None and origin != request.authsite.address.origin:
-        raise CsrfError
-    if origin is None and request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site"):
-        raise CsrfError
+    """Raise `CsrfError` unless the origin is ours and ``submitted`` is the browser's token.
+
+    A form of another origin is shown again empty: filled in by that origin, it would need only the
+    person's click to be ours.
+    """
+    if _is_foreign(request):
+        error = CsrfError()
+        error.forgets_form = True
+        raise error
     ring = request.authsite.services.keys["csrf"]
     if not ring.is_signature(_message(request), submitted or ""):
         raise CsrfError
+
+
+def _is_foreign(request: Request) -> bool:
+    origin = request.headers.get("Origin")
+    if origin is not None:
+        return origin != request.authsite.address.origin
+    return request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site")
 
 
 def _message(request: Request) -> bytes:

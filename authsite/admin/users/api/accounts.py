@@ -35,7 +35,8 @@ from .bodies import (
 
 _LIST = "authsite.admin.api.users"
 _ERRORS = (UnknownObject, Outranked)
-_MAILED = (*_ERRORS, UserIsDisabled, TooManyAttempts(60))
+_NOTICED = (*_ERRORS, TooManyAttempts(60))
+_MAILED = (*_NOTICED, UserIsDisabled)
 
 
 @view_config(route_name=_LIST, request_method="GET", renderer="json", admin="users:read")
@@ -75,12 +76,13 @@ def show(request: Request) -> ShownUserAnswer:
     "Change a user's name, username or phone number",
     {200: ShownUserAnswer},
     path=UserPath,
-    errors=(*_ERRORS, IdentifierTaken(["username"])),
+    errors=(*_NOTICED, IdentifierTaken(["username"])),
 )
 def change(request: Request) -> ShownUserAnswer:
     given: ProfileBody = request.authsite.validated
+    begin = acting if given.username is given.phone is None else noticed
     user = actions.change_profile(
-        *acting(request),
+        *begin(request),
         given.reason,
         name=given.name,
         username=given.username,
@@ -102,11 +104,11 @@ def change(request: Request) -> ShownUserAnswer:
     {202: DeletionAnswer, 204: None},
     description="The user is disabled, and erased in seven days; with `now` at once.",
     path=UserPath,
-    errors=(*_ERRORS, LastOwner),
+    errors=(*_NOTICED, LastOwner),
 )
 def delete(request: Request) -> DeletionAnswer | Any:
     given: DeleteBody = request.authsite.validated
-    at = deletion.delete(*acting(request), given.reason, given.email, now=given.now)
+    at = deletion.delete(*noticed(request), given.reason, given.email, now=given.now)
     if at is None:
         request.response.status_int = 204
         return request.response
@@ -133,10 +135,10 @@ def _action(name: str, permission: str, *, recent: bool = False) -> Callable[[Vi
     {200: ShownUserAnswer},
     description="All sign-ins end. It needs a `reason`.",
     path=UserPath,
-    errors=(*_ERRORS, LastOwner),
+    errors=(*_NOTICED, LastOwner),
 )
 def disable(request: Request) -> ShownUserAnswer:
-    return shown(request.authsite.ctx, actions.disable(*acting(request), reason_of(request)))
+    return shown(request.authsite.ctx, actions.disable(*noticed(request), reason_of(request)))
 
 
 @_action("enable", "users:write")
@@ -145,10 +147,10 @@ def disable(request: Request) -> ShownUserAnswer:
     {200: ShownUserAnswer},
     description="A deletion that was to come is ended.",
     path=UserPath,
-    errors=_ERRORS,
+    errors=_NOTICED,
 )
 def enable(request: Request) -> ShownUserAnswer:
-    return shown(request.authsite.ctx, actions.enable(*acting(request), reason_of(request)))
+    return shown(request.authsite.ctx, actions.enable(*noticed(request), reason_of(request)))
 
 
 @_action("confirm", "users:write", recent=True)
@@ -164,9 +166,9 @@ def confirm(request: Request) -> ShownUserAnswer:
 
 
 @_action("sign-out", "sessions:write")
-@Operation("End all sign-ins of a user", {200: ShownUserAnswer}, path=UserPath, errors=_ERRORS)
+@Operation("End all sign-ins of a user", {200: ShownUserAnswer}, path=UserPath, errors=_NOTICED)
 def sign_out(request: Request) -> ShownUserAnswer:
-    return shown(request.authsite.ctx, actions.sign_out(*acting(request), reason_of(request)))
+    return shown(request.authsite.ctx, actions.sign_out(*noticed(request), reason_of(request)))
 
 
 @_action("reset-password", "mail:write")
@@ -232,6 +234,13 @@ def user_of(request: Request) -> User:
 def acting(request: Request) -> tuple[Context, Administrator, User]:
     """The first arguments of an action: context, administrator and user."""
     return request.authsite.ctx, administrator_of(request), user_of(request)
+
+
+def noticed(request: Request) -> tuple[Context, Administrator, User]:
+    """`acting` for an action of which the user is told. Raises `TooManyAttempts`."""
+    by = administrator_of(request)
+    actions.count_notice(request.authsite.ctx, by, request.matchdict["id"])
+    return acting(request)
 
 
 def reason_of(request: Request) -> str | None:

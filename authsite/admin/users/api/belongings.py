@@ -21,11 +21,12 @@ from authsite.context import Context
 from authsite.platform.audit.service import Filter
 from authsite.platform.http.api_metadata import Operation, View
 from authsite.platform.mail.listed import facts as mail_facts
+from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.runtime.ids import as_id
 from authsite.request_state import Request
 from authsite.users.models import User
 
-from .accounts import acting, reason_of, user_of
+from .accounts import acting, noticed, reason_of, user_of
 from .belonging_bodies import FactorsAnswer, LimitsAnswer, SessionsAnswer, TokensAnswer
 from .bodies import FactorPath, SessionPath, ShownUserAnswer, TokenPath, UserPath, shown
 
@@ -65,9 +66,14 @@ def sessions(request: Request) -> dict[str, Any]:
 
 
 @_end("sessions", "sessions:write")
-@Operation("End all sign-ins of a user", {204: None}, path=UserPath, errors=_ERRORS)
+@Operation(
+    "End all sign-ins of a user",
+    {204: None},
+    path=UserPath,
+    errors=(*_ERRORS, TooManyAttempts(60)),
+)
 def end_sessions(request: Request) -> Response:
-    actions.sign_out(*acting(request), reason_of(request))
+    actions.sign_out(*noticed(request), reason_of(request))
     return _done(request)
 
 

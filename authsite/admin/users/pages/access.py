@@ -18,7 +18,7 @@ from authsite.sign_in.factors import service as factors
 from authsite.users import agents
 from authsite.users.models import User
 
-from .asking import acting, ask, back, mailing, part_of
+from .asking import acting, ask, back, mailing, noticed, part_of
 
 PART = "authsite:templates/admin/users/part_fields.jinja2"
 
@@ -67,7 +67,7 @@ def _factor(request: Request, user: User) -> Mapping[str, Any]:
 )
 def sign_out(request: Request) -> Response:
     """End all sign-ins and tokens."""
-    ctx, by, user = acting(request)
+    ctx, by, user = noticed(request)
     actions.sign_out(ctx, by, user, request.authsite.validated.reason)
     return back(request, user, "signed-out")
 

@@ -18,7 +18,7 @@ from authsite.users.groups.models import Group
 from authsite.users.groups.reserved import RESERVED
 from authsite.users.models import User
 
-from .asking import acting, ask, back, mailing
+from .asking import acting, ask, back, mailing, noticed
 
 MAX_GROUPS = 500
 FIELDS = "authsite:templates/admin/users/{}_fields.jinja2"
@@ -62,7 +62,7 @@ class DeleteForm(RequiredReason):
 )
 def disable(request: Request) -> Response:
     """End all sign-ins and allow no new ones."""
-    ctx, by, user = acting(request)
+    ctx, by, user = noticed(request)
     actions.disable(ctx, by, user, request.authsite.validated.reason)
     return back(request, user, "disabled")
 
@@ -79,7 +79,7 @@ def disable(request: Request) -> Response:
 )
 def enable(request: Request) -> Response:
     """Let a disabled user sign in again."""
-    ctx, by, user = acting(request)
+    ctx, by, user = noticed(request)
     actions.enable(ctx, by, user, request.authsite.validated.reason)
     return back(request, user, "enabled")
 
@@ -122,7 +122,7 @@ def confirm(request: Request) -> Response:
 )
 def change_profile(request: Request) -> Response:
     """Change name, username and phone number: those that are not as they were."""
-    ctx, by, user = acting(request)
+    ctx, by, user = noticed(request)
     given: ProfileForm = request.authsite.validated
     kinds = ("name", *(each for each in ("username", "phone") if _has(request, each)))
     changed = {
@@ -180,7 +180,7 @@ def _deletes_now(request: Request, _user: User) -> Mapping[str, Any]:
 )
 def delete(request: Request) -> Response:
     """Delete the user, in seven days or now."""
-    ctx, by, user = acting(request)
+    ctx, by, user = noticed(request)
     given: DeleteForm = request.authsite.validated
     if deletion.delete(ctx, by, user, given.reason, given.email, now=bool(given.now)) is None:
         return done(request, route_path(request, "authsite.admin.users"), "erased")
@@ -215,7 +215,7 @@ def _groups(request: Request, user: User) -> Mapping[str, Any]:
 )
 def set_groups(request: Request) -> Response:
     """Make the chosen groups those of the user."""
-    ctx, by, user = acting(request)
+    ctx, by, user = noticed(request)
     given: OptionalReason = request.authsite.validated
     prefix = "group:"
     chosen = {

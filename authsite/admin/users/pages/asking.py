@@ -45,6 +45,16 @@ def mailing(request: Request) -> tuple[Context, Administrator, User]:
     return acting(request)
 
 
+def noticed(request: Request) -> tuple[Context, Administrator, User]:
+    """`acting` for an action that can be done again and again, of which the user is told.
+
+    Raises `UnknownObject` and `TooManyAttempts`.
+    """
+    by = administrator_of(request)
+    actions.count_notice(request.authsite.ctx, by, request.matchdict["id"])
+    return acting(request)
+
+
 def part_of(request: Request, name: str) -> UUID:
     """The id of a sign-in or token in the path. Raises `UnknownObject`."""
     found = as_id(request.matchdict[name])
