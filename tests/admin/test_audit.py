@@ -193,6 +193,17 @@ def test_a_short_trail_is_verified_at_once(site, reader):
     assert "an event was changed" in [each["text"] for each in shown["problems"]]
 
 
+def test_a_longer_trail_is_verified_once_a_minute(site, reader, monkeypatch):
+    """Else who may read the trail keeps all processors busy."""
+    monkeypatch.setattr("authsite.admin.audit.seals.AT_ONCE", 1)
+    add(site, {}, {})
+    first = site.http.get(SEALS, headers=reader).json
+    add(site, {})
+    assert site.http.get(SEALS, headers=reader).json == first
+    monkeypatch.setattr("authsite.admin.audit.seals.AT_ONCE", 1000)
+    assert site.http.get(SEALS, headers=reader).json["unsealed"] == first["unsealed"] + 1
+
+
 @pytest.mark.both_databases
 def test_of_a_long_trail_the_last_verification_is_shown(site, reader, monkeypatch):
     monkeypatch.setattr("authsite.admin.audit.seals.WALK", 1)

@@ -18,7 +18,7 @@ from . import service
 from .exporting import as_ndjson
 from .filters import EventsQuery, filter_of, moment
 from .rows import facts
-from .seals import state_of_seals
+from .seals import current
 
 NDJSON = "application/x-ndjson"
 EXPORTED = '{"at": "2026-05-01T12:00:00Z", "event": "login.failed", "details": {}}\n'
@@ -212,4 +212,4 @@ def explain(request: Request) -> dict[str, Any]:
 )
 @Operation("Show whether the seals of the audit trail hold", {200: SealsAnswer})
 def seals(request: Request) -> dict[str, Any]:
-    return state_of_seals(request.authsite.services)
+    return current(request.authsite.ctx)

@@ -20,6 +20,8 @@ from authsite.platform.runtime.cached import Cached
 from .service import WALK
 
 CACHED = timedelta(seconds=60)
+AT_ONCE = 1_000
+"""How many events are verified in every request; `WALK` of them take about a second."""
 STATES = Registered[Cached[dict[str, Any]]]("states of the seals")
 AGAIN = "`authsite audit verify` says which events, and why"
 
@@ -27,6 +29,13 @@ AGAIN = "`authsite audit verify` says which events, and why"
 def shown(ctx: Context) -> dict[str, Any]:
     """`state_of_seals`, at most a minute old."""
     return STATES.of(ctx.services)["seals"].get()
+
+
+def current(ctx: Context) -> dict[str, Any]:
+    """`state_of_seals`: of a trail of up to `AT_ONCE` events now, else at most a minute old."""
+    with ctx.database.autocommit.connect() as connection:
+        is_short = count_up_to(connection, AT_ONCE + 1) <= AT_ONCE
+    return state_of_seals(ctx.services) if is_short else shown(ctx)
 
 
 def state_of_seals(services: Services) -> dict[str, Any]:
