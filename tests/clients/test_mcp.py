@@ -114,6 +114,19 @@ def test_the_server_is_a_part_of_authsite(place, guarded, python, person, tmp_pa
         assert guarded.refuses(token)
 
 
+@pytest.mark.parametrize("language", ["python", "typescript"])
+def test_a_server_whose_url_has_no_path(place, environment, request, person, tmp_path, language):
+    """Trap 18: libraries add a slash to such a resource, and authsite takes both."""
+    server = Server.of_guide(place, environment, "notes", f"at-the-top-{language}", path="")
+    options = 'stateless_http=True, streamable_http_path="/"'
+    server.file.write_text(server.file.read_text().replace("stateless_http=True", options))
+    ann = person()
+    with server.running():
+        found = Walk(place, request.getfixturevalue(language), ann, tmp_path).uses(server)
+    assert found["first"] == found["second"] == ann.id
+    assert query(found["opened"][0])["resource"] in (server.url, f"{server.url}/")
+
+
 def test_its_site_describes_a_client(place, with_sdk, guarded, python, person, document, tmp_path):
     ann = person()
     walk = Walk(place, python, ann, tmp_path)
