@@ -28,9 +28,10 @@ from .codes import family as code_families
 from .codes.family import OTHER, Refreshing
 from .errors import InvalidGrant, TokenReused
 from .mfa.errors import PolicyNotMet
-from .models import Client, Family
+from .models import UNVERIFIED_TYPES, Client, Family
 from .oidc import access_tokens
 from .oidc.access_tokens import Form
+from .self_described import still_allowed
 from .tokens import (
     REFRESH,
     Generation,
@@ -59,6 +60,7 @@ class RefreshableFamily(NamedTuple):
     auth_at: datetime
     session_id: UUID | None
     require_group: str | None
+    client_type: str
     account: Account | None
 
     @property
@@ -87,6 +89,7 @@ REFRESHABLE_FAMILY = PreparedQuery(
         func.coalesce(Family.auth_at, Family.created_at).label("auth_at"),
         Family.session_id,
         Client.require_group,
+        Client.type.label("client_type"),
         *ACCOUNT_COLUMNS,
     ),
     RefreshableFamily,
@@ -178,7 +181,8 @@ def is_accepted(ctx: Context, token: Token, family: RefreshableFamily, now: date
 def find_refreshable(ctx: Context, token: Token, client_id: UUID) -> RefreshableFamily | None:
     """The family of the token, if it is active, of this client, and within `family-lifetime`.
 
-    If it is for a resource, that is still registered, and its scopes limit the granted scope.
+    If it is for a resource, that is still registered, and its scopes limit the granted scope. So do
+    those that clients may have now which no administrator has registered.
     """
     family = REFRESHABLE_FAMILY.one(ctx.database, family_id=token.family_id)
     if family is None or family.client_id != client_id:
@@ -187,6 +191,9 @@ def find_refreshable(ctx: Context, token: Token, client_id: UUID) -> Refreshable
     # The token may be from before the setting was changed.
     if limit and limit <= clock.now():
         return None
+    if family.client_type in UNVERIFIED_TYPES:
+        allowed = still_allowed(ctx.settings, family.granted_scope)
+        family = family._replace(granted_scope=allowed)
     audience = unpack(family.facts).audience
     if audience is None:
         return family

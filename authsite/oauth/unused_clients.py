@@ -1,8 +1,8 @@
 """Clients that no administrator has registered, until they are used: then they stay.
 
-Anyone can register a client, so what is never used goes after a day. If there are too many, the one
-goes with which no signed-in user ever came, and of several the oldest: a flood of registrations
-displaces itself, and not an application in the middle of a sign-in (trap 21).
+Anyone can register a client, so what is never used goes after a day. If there are too many, one of
+them goes at once, and an application in the middle of a sign-in is the last: a flood of
+registrations displaces itself (trap 21).
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,6 +23,7 @@ from authsite.platform.settings import Settings
 from .models import DOCUMENT, DYNAMIC, UNVERIFIED_TYPES, Client, Family
 
 KEEP_UNUSED = timedelta(hours=24)
+SIGN_IN = timedelta(hours=1)  # the longest way from the registration to the first tokens
 _COLUMNS = Client.__table__.c
 
 
@@ -74,12 +75,20 @@ def noting_first_tokens(
 def displace_one(ctx: Context) -> None:
     """Delete the client that registered itself and is least likely to be used any more, if any.
 
+    First those that have been waiting for more than `SIGN_IN`, since they were registered or a
+    signed-in user came with them; then those with which no user came yet. Of each the oldest goes
+    first. So who signs in with clients without number, and uses none, does not have the next one
+    that anybody registers displaced before its user has come.
+
     Rows that another transaction has locked are passed over: one of them is just being used.
     """
+    waiting_since = func.coalesce(Client.asked_at, Client.created_at)
     rows = (
         select(Client.id)
         .where(Client.type == DYNAMIC, Client.used_at.is_(None), Client.disabled_at.is_(None))
-        .order_by(Client.asked_at.is_not(None), func.coalesce(Client.asked_at, Client.created_at))
+        .order_by(
+            waiting_since > clock.now() - SIGN_IN, Client.asked_at.is_not(None), waiting_since
+        )
         .limit(1)
     )
     statement = delete_chosen(Client.id, rows, ctx.db.get_bind().dialect.name)

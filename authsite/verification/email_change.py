@@ -174,18 +174,23 @@ def set_address(
 ) -> None:
     """Set the e-mail address as an administrator, who knows that it belongs to the user.
 
-    All sign-ins, reset links and a pending change end. The links that take earlier changes back end
-    as well, because an intruder may have one, and so do the links "This was not me". The former
-    address gets a notice if the user had confirmed it. With ``may_be_undone`` the notice has a link
-    that takes the change back, if the address was confirmed long enough before.
+    All sign-ins, reset links and a pending change end, and the links "This was not me". The former
+    address gets a notice if the user had confirmed it. The links that take earlier changes back end
+    as well, because an intruder may have one. With ``may_be_undone`` the links are those of
+    `complete_change`: the notice has one, and the earlier ones stay, since an administrator who
+    changed the address twice would otherwise leave the user none.
     Raises `ValidationFailed` if ``email`` is not an e-mail address, and `AddressTaken`.
     """
     old, old_confirmed = user.email, user.email_verified_at is not None
     old_values = {"confirmed_at": user.email_verified_at, "links_ended_at": user.links_ended_at}
     user.pending_asked_at = None  # of another change: this one is asked for now
     may_restore = may_be_undone and former.may_restore(user, ctx.settings.email_revert_min_age)
-    changed = _replace(ctx, user, read_address(email), links_ended_at=clock.now(), cause=cause)
-    former.end_all(ctx.db, user.id)
+    new = read_address(email)
+    changed = _replace(ctx, user, new, links_ended_at=clock.now(), cause=cause)
+    if not may_be_undone:
+        former.end_all(ctx.db, user.id)
+    elif former.end_returned(ctx.db, user.id, new.key):
+        may_restore = False
     if changed and old_confirmed:
         row = _add_former(ctx, user.id, old, changed.epoch, **old_values) if may_restore else None
         mails.send_email_replaced(ctx, Recipient(user.id, old), row)

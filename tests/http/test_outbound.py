@@ -176,6 +176,9 @@ def test_http_is_for_loopback_addresses_alone(site, resolves):
         ["10.1.2.3"],
         ["169.254.169.254"],
         ["100.64.0.1"],
+        ["192.0.0.192"],
+        ["192.88.99.1"],
+        ["168.63.129.16"],
         ["0.0.0.0"],  # noqa: S104 - refused, not bound
         ["224.0.0.1"],
         ["::1"],
@@ -189,6 +192,7 @@ def test_http_is_for_loopback_addresses_alone(site, resolves):
         ["64:ff9b::7f00:1"],
         ["2002:7f00:1::1"],
         ["2001:0:53aa:64c:0:0:80ff:fffe"],
+        ["3fff::1"],
         [PUBLIC, "10.1.2.3"],
         ["2606:2800:220:1::1", "::1"],
     ],

@@ -77,6 +77,10 @@ def test_what_every_type_may_register(client_type, uri):
         ("https://app.example.org/%zz", "%XX"),
         ("https://app.example.org/%", "%XX"),
         ("https://app%2eexample.org/cb", "neither a name nor an address"),
+        # numbers, which browsers read as 127.0.0.1
+        ("https://2130706433/cb", "neither a name nor an address"),
+        ("https://0x7f000001/cb", "neither a name nor an address"),
+        ("https://127.0.0.0X1/cb", "neither a name nor an address"),
         ("https://app.example.org%2f@evil.test/cb", "user"),
         # hosts
         ("https://app..example.org/cb", "neither"),

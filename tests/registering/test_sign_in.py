@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from authsite.cli import authsite
 from authsite.oauth import unused_clients
-from authsite.oauth.models import Client
+from authsite.oauth.models import Client, Family
 from authsite.platform.audit.models import AuditEvent
 from tests.registering.conftest import OPEN
 from tests.support.authorizing import (
@@ -133,6 +133,22 @@ def test_a_flood_displaces_itself_and_nobody_else(site_with):
     assert site.events().count("client.expired") == 10
 
 
+@pytest.mark.both_databases
+def test_clients_that_a_user_signs_in_with_and_never_uses_displace_no_new_one(site_with, frozen):
+    """Else a person with an account fills the table, and each further registration ends the last."""
+    site = site_with(**OPEN, **{"limits": "on", "limits.registration-total": "3/day"})
+    site.user(confirmed=True)
+    sign_in(site)
+    for number in range(3):
+        authorize(site, registered(site, client_name=f"asked {number}"))
+    frozen.advance(3600)
+    honest = registered(site, client_name="honest")
+    for number in range(2):
+        post(site, client_name=f"flood {number}", address=f"198.51.100.{number}")
+    assert names(site) == {"honest", "flood 0", "flood 1"}
+    assert redeemed(site, honest, code_for(site, honest))["access_token"]
+
+
 def test_an_address_registers_within_a_limit(site_with):
     site = site_with(**OPEN, **{"limits": "on", "limits.registration-address": "2/hour"})
     post(site, redirect_uris=[], status=400)
@@ -157,6 +173,16 @@ def test_scopes_that_the_setting_no_longer_has_are_refused(issuer, ann):
     sign_in(issuer)
     authorize(issuer, app, scope="openid billing").mustcontain("may not have one of these")
     authorize(issuer, app, scope="openid notes:read").mustcontain('value="allow"')
+
+
+def test_a_refresh_loses_the_scopes_that_the_setting_no_longer_has(issuer, ann):
+    app = registered(issuer)
+    tokens = redeemed(issuer, app, code_for(issuer, app, scope="openid notes:read"))
+    with issuer.db() as db:  # as it was granted while the setting had another one
+        db.query(Family).one().granted_scope = "openid notes:read billing"
+    form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    answer = issuer.http.post("/v1/oauth/token", {**form, "client_id": app.client_id})
+    assert answer.json["scope"] == "openid notes:read"
 
 
 @pytest.fixture

@@ -11,7 +11,20 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolved = list[str] | OSError
 
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")  # RFC 4291, section 2.4
-_SIX_TO_FOUR = ipaddress.IPv6Network("2002::/16")  # RFC 3056: has an IPv4 address inside
+# Whether these are global depends on the version of Python.
+_NOT_PUBLIC = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "192.0.0.0/24",  # RFC 6890, section 2.2.2; a cloud has its metadata there
+            "192.88.99.0/24",  # RFC 7526: relays of 6to4
+            "168.63.129.16/32",  # the platform of Azure, from inside alone
+            "2001::/23",  # RFC 2928; Teredo is in it (RFC 4380)
+            "2002::/16",  # RFC 3056: 6to4, which has an IPv4 address inside
+            "3fff::/20",  # RFC 9637: documentation
+        ),
+    )
+)
 
 
 class Unreachable(Exception):
@@ -77,11 +90,9 @@ def is_public(address: Address) -> bool:
     Not one that has an IPv4 address inside, such as ``::ffff:127.0.0.1``: where that leads, its
     network decides.
     """
-    if address.is_multicast or not address.is_global:
+    if address.is_multicast or not address.is_global or any(address in n for n in _NOT_PUBLIC):
         return False
-    if isinstance(address, ipaddress.IPv4Address):
-        return True
-    return address in _GLOBAL_UNICAST and address not in _SIX_TO_FOUR
+    return isinstance(address, ipaddress.IPv4Address) or address in _GLOBAL_UNICAST
 
 
 def _resolve(target: Target, seconds: float) -> list[str]:

@@ -13,6 +13,7 @@ _PORTS = {"http": 80, "https": 443}
 _ALLOWED = re.compile(r"[A-Za-z0-9:/?#\[\]@!$&'()*+,;=%._~-]{1,2048}")
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_HEXADECIMAL = re.compile(r"(?:.*\.)?0x[0-9a-f]*")
 _BASE_PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~%-]+)*")
 _APP_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]{0,31})://([a-z0-9_.-]+)(:[1-9][0-9]{0,4})?")
 _PATH = re.compile(r"/(?![/\\])[A-Za-z0-9/_.~%?=&#-]{0,2047}")
@@ -155,7 +156,11 @@ def cookie_domain(text: str) -> str:
 
 
 def host_name(text: str) -> str:
-    """A host name or IP address in canonical form. Raises `ValueError` for other text."""
+    """A host name or IP address in canonical form. Raises `ValueError` for other text.
+
+    A name whose last label is a hexadecimal number is an address for browsers (URL Standard,
+    section 3.5).
+    """
     name = text.lower()
     if ":" in name:
         if "%" in name:
@@ -163,7 +168,7 @@ def host_name(text: str) -> str:
         return f"[{ip_address(name)}]"
     if name.rpartition(".")[2].isdigit():
         return str(ip_address(name))
-    if len(name) > 253 or not _NAME.fullmatch(name):
+    if len(name) > 253 or not _NAME.fullmatch(name) or _HEXADECIMAL.fullmatch(name):
         raise ValueError("not a host name")
     return name
 
