@@ -114,17 +114,17 @@ def test_the_server_is_a_part_of_authsite(place, guarded, python, person, tmp_pa
         assert guarded.refuses(token)
 
 
-@pytest.mark.parametrize("language", ["python", "typescript"])
-def test_a_server_whose_url_has_no_path(place, environment, request, person, tmp_path, language):
+def test_a_server_whose_url_has_no_path(place, environment, python, typescript, person, tmp_path):
     """Trap 18: libraries add a slash to such a resource, and authsite takes both."""
-    server = Server.of_guide(place, environment, "notes", f"at-the-top-{language}", path="")
+    ann, server = person(), Server.of_guide(place, environment, "notes", "at-the-top", path="")
     options = 'stateless_http=True, streamable_http_path="/"'
     server.file.write_text(server.file.read_text().replace("stateless_http=True", options))
-    ann = person()
     with server.running():
-        found = Walk(place, request.getfixturevalue(language), ann, tmp_path).uses(server)
-    assert found["first"] == found["second"] == ann.id
-    assert query(found["opened"][0])["resource"] in (server.url, f"{server.url}/")
+        for name, program in (("python", python), ("typescript", typescript)):
+            (tmp_path / name).mkdir()
+            found = Walk(place, program, ann, tmp_path / name).uses(server)
+            assert found["first"] == found["second"] == ann.id
+            assert query(found["opened"][0])["resource"].removesuffix("/") == server.url
 
 
 def test_its_site_describes_a_client(place, with_sdk, guarded, python, person, document, tmp_path):
