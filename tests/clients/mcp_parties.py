@@ -29,12 +29,12 @@ class Server:
         self.command, self.party = command, place.relying_party(name)
         self.url = f"{self.party.url}{path}"
         self.metadata = f"{self.party.url}/.well-known/oauth-protected-resource{path}"
-        made = place.command("client", "create", "--name", name, "--type", "resource-server")
-        place.command("resource", "add", self.url, "--scope", SCOPES, "--client", made["client_id"])
+        keys = place.site.client("resource-server")
+        resource(place.site, self.url, SCOPES, keys)
         self.variables = {
             "AUTH_URL": place.issuer,
-            "AUTH_CLIENT_ID": made["client_id"],
-            "AUTH_CLIENT_SECRET": made["client_secret"],
+            "AUTH_CLIENT_ID": keys.client_id,
+            "AUTH_CLIENT_SECRET": keys.client_secret,
             "MCP_URL": self.url,
             "PORT": str(self.party.port),
             "PYTHONPATH": f"{CHECKOUT / 'clients/python'}:{self.party.folder}",
