@@ -1,13 +1,14 @@
 """The option ``resource`` of both middlewares: metadata, challenge and audience (RFC 9728)."""
 
 import asyncio
+import contextlib
 from typing import NamedTuple
 
 import httpx
 import pytest
 from webtest import TestApp
 
-from authsite_client import AsgiMiddleware, ProtectedResource, WsgiMiddleware
+from authsite_client import AsgiMiddleware, InvalidToken, ProtectedResource, WsgiMiddleware
 from tests.client import test_asgi, test_wsgi
 from tests.client.conftest import active
 from tests.support.site import bearer
@@ -89,6 +90,27 @@ def test_a_token_must_be_for_this_resource(server, ask, claims, status, error):
         challenge = answer.headers["WWW-Authenticate"]
         assert f'error="{error}"' in challenge
         assert challenge.endswith(METADATA)
+
+
+@pytest.mark.parametrize(
+    ("written", "registered", "same"),
+    [
+        (HOST, f"{HOST}/", True),
+        (f"{HOST}/", HOST, True),
+        (MCP, "HTTPS://MCP.example.com/mcp", True),
+        (MCP, f"{MCP}/", False),
+        (MCP, f"{HOST}/MCP", False),
+        (HOST, MCP, False),
+    ],
+)
+def test_a_resource_may_be_written_as_libraries_write_it(
+    server, verifier_of, written, registered, same
+):
+    """Trap 18: they add a slash to a URL without a path, or take it away."""
+    server.respond = lambda request: active(request, aud=registered)
+    identity = verifier_of(server.url).verify("at_1")
+    with contextlib.nullcontext() if same else pytest.raises(InvalidToken):
+        ProtectedResource(written, ISSUER).check(identity)
 
 
 @pytest.mark.parametrize(

@@ -25,24 +25,26 @@ SECONDS = 60
 class Server:
     """An MCP server, which is a resource of authsite."""
 
-    def __init__(self, place, name, command):
+    def __init__(self, place, name, command, path="/mcp"):
         self.command, self.party = command, place.relying_party(name)
-        self.url = f"{self.party.url}/mcp"
-        made = place.command("client", "create", "--name", name, "--type", "resource-server")
-        place.command("resource", "add", self.url, "--scope", SCOPES, "--client", made["client_id"])
+        self.url = f"{self.party.url}{path}"
+        self.metadata = f"{self.party.url}/.well-known/oauth-protected-resource{path}"
+        keys = place.site.client("resource-server")
+        resource(place.site, self.url, SCOPES, keys)
         self.variables = {
             "AUTH_URL": place.issuer,
-            "AUTH_CLIENT_ID": made["client_id"],
-            "AUTH_CLIENT_SECRET": made["client_secret"],
+            "AUTH_CLIENT_ID": keys.client_id,
+            "AUTH_CLIENT_SECRET": keys.client_secret,
             "MCP_URL": self.url,
             "PORT": str(self.party.port),
             "PYTHONPATH": f"{CHECKOUT / 'clients/python'}:{self.party.folder}",
         }
 
     @classmethod
-    def of_guide(cls, place, environment, name, folder=None):
+    def of_guide(cls, place, environment, name, folder=None, **options):
         """A block of docs/mcp-server.md, in a folder that is named as it."""
-        made = cls(place, folder or name, [environment("mcp") / "uvicorn", f"{name}:app"])
+        command = [environment("mcp") / "uvicorn", f"{name}:app"]
+        made = cls(place, folder or name, command, **options)
         made.command += ["--log-level", "warning", "--port", made.party.port]
         [block] = [each for each in guides.blocks("mcp-server") if each.title == f"{name}.py"]
         made.file = made.party.folder / f"{name}.py"
@@ -56,8 +58,8 @@ class Server:
         """Whether it refuses a token with a challenge that names its metadata."""
         answer = httpx.post(self.url, headers=bearer(token), json={})
         challenge = answer.headers.get("WWW-Authenticate", "")
-        metadata = f"{self.party.url}/.well-known/oauth-protected-resource/mcp"
-        return answer.status_code == 401 and f'resource_metadata="{metadata}"' in challenge
+        named = f'resource_metadata="{self.metadata}"'
+        return answer.status_code == 401 and named in challenge
 
 
 @contextmanager

@@ -114,6 +114,19 @@ def test_the_server_is_a_part_of_authsite(place, guarded, python, person, tmp_pa
         assert guarded.refuses(token)
 
 
+def test_a_server_whose_url_has_no_path(place, environment, python, typescript, person, tmp_path):
+    """Trap 18: libraries add a slash to such a resource, and authsite takes both."""
+    ann, server = person(), Server.of_guide(place, environment, "notes", "at-the-top", path="")
+    options = 'stateless_http=True, streamable_http_path="/"'
+    server.file.write_text(server.file.read_text().replace("stateless_http=True", options))
+    with server.running():
+        for name, program in (("python", python), ("typescript", typescript)):
+            (tmp_path / name).mkdir()
+            found = Walk(place, program, ann, tmp_path / name).uses(server)
+            assert found["first"] == found["second"] == ann.id
+            assert query(found["opened"][0])["resource"].removesuffix("/") == server.url
+
+
 def test_its_site_describes_a_client(place, with_sdk, guarded, python, person, document, tmp_path):
     ann = person()
     walk = Walk(place, python, ann, tmp_path)
@@ -148,12 +161,14 @@ def test_a_server_that_needs_more_gets_it(place, environment, python, person, tm
 
 @pytest.mark.parametrize("way", ["registers", "described", "registered"])
 def test_typescript(place, express, guarded, typescript, person, document, tmp_path, way):
-    made = place.client("http://127.0.0.1/callback", type="native", scope=SCOPES)
-    given = {"described": {"document": document}, "registered": {"client_id": made["client_id"]}}
+    given = {"registers": {}, "described": {"document": document}}
+    if way == "registered":
+        made = place.client("http://127.0.0.1/callback", type="native", scope=SCOPES)
+        given[way] = {"client_id": made["client_id"]}
     ann = person()
     walk = Walk(place, typescript, ann, tmp_path)
     server = express if way != "described" else guarded
-    token = checked(walk.uses(server, **given.get(way, {})), server, ann)
+    token = checked(walk.uses(server, **given[way]), server, ann)
     assert (guarded if server is express else express).refuses(token)
 
 

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from .errors import InvalidToken, MissingToken, VerificationError
 from .identity import Identity
+from .resources import is_among
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 HEADERS = (
@@ -44,7 +45,7 @@ class ProtectedResource:
 
     def check(self, identity: Identity) -> None:
         """Raises `InvalidToken` unless the token is for this resource."""
-        if self.uri not in identity.audience:
+        if not is_among(self.uri, identity.audience):
             raise InvalidToken
 
     def headers(self, error: VerificationError, scope: str) -> list[tuple[str, str]]:
