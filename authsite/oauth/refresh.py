@@ -31,7 +31,7 @@ from .mfa.errors import PolicyNotMet
 from .models import UNVERIFIED_TYPES, Client, Family
 from .oidc import access_tokens
 from .oidc.access_tokens import Form
-from .self_described import still_allowed
+from .self_described import still_granted
 from .tokens import (
     REFRESH,
     Generation,
@@ -192,7 +192,7 @@ def find_refreshable(ctx: Context, token: Token, client_id: UUID) -> Refreshable
     if limit and limit <= clock.now():
         return None
     if family.client_type in UNVERIFIED_TYPES:
-        allowed = still_allowed(ctx.settings, family.granted_scope)
+        allowed = still_granted(ctx.settings, family.granted_scope)
         family = family._replace(granted_scope=allowed)
     audience = unpack(family.facts).audience
     if audience is None:
