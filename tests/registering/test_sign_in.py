@@ -135,7 +135,7 @@ def test_a_flood_displaces_itself_and_nobody_else(site_with):
 
 @pytest.mark.both_databases
 def test_clients_that_a_user_signs_in_with_and_never_uses_displace_no_new_one(site_with, frozen):
-    """Else a person with an account fills the table, and each further registration ends the last."""
+    """Else a person with an account fills the table, and each registration ends the last one."""
     site = site_with(**OPEN, **{"limits": "on", "limits.registration-total": "3/day"})
     site.user(confirmed=True)
     sign_in(site)
