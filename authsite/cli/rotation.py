@@ -29,7 +29,7 @@ from authsite.platform.settings import (
 from authsite.platform.settings.envfile import env_file_path, read_env_file
 
 from .envwriter import Write, editing
-from .needed import Rotated, check_unneeded, check_unsealed
+from .secrets_in_use import Rotated, check_unneeded, check_unsealed
 from .shared import config_path, transaction
 
 Step = Literal["announced", "rotated", "retired"]

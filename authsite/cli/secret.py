@@ -17,8 +17,8 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from .needed import Rotated
     from .rotation import Rotation
+    from .secrets_in_use import Rotated
 
 # Both give the parameter `setting`, which is None without an option: the secret.
 _pepper_option = click.option(

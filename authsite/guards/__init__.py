@@ -21,7 +21,7 @@ from . import (
     session,
     step_up,
 )
-from .recent import RecentCallers
+from .guard_cache import RecentCallers
 from .route_options import Guard, Guards
 
 API_TAG = Tag(

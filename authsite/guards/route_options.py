@@ -26,7 +26,7 @@ from authsite.users.caller import Caller
 from authsite.users.groups.reserved import ADMIN_SCOPES, RESERVED, is_reserved
 from authsite.users.levels import AAL2, PHR
 
-from .recent import RecentCallers
+from .guard_cache import RecentCallers
 
 _SCOPE = re.compile(r"[!#-\[\]-~]+(?: +[!#-\[\]-~]+)*")  # RFC 6749, section 3.3
 _GROUP = re.compile(r"[a-z0-9:_-]{1,32}")

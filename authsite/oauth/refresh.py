@@ -22,7 +22,7 @@ from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.groups.group_scopes import Holder
 from authsite.users.levels import acr_of
 
-from . import client_groups, families, resources, scopes
+from . import client_groups, families, resources, scopes, self_described
 from .active import ACTIVE_FAMILY, within_grace
 from .codes import family as code_families
 from .codes.family import OTHER, Refreshing
@@ -31,7 +31,6 @@ from .mfa.errors import PolicyNotMet
 from .models import UNVERIFIED_TYPES, Client, Family
 from .oidc import access_tokens
 from .oidc.access_tokens import Form
-from .self_described import still_granted
 from .tokens import (
     REFRESH,
     Generation,
@@ -192,7 +191,7 @@ def find_refreshable(ctx: Context, token: Token, client_id: UUID) -> Refreshable
     if limit and limit <= clock.now():
         return None
     if family.client_type in UNVERIFIED_TYPES:
-        allowed = still_granted(ctx.settings, family.granted_scope)
+        allowed = self_described.limited(ctx.settings, family.granted_scope)
         family = family._replace(granted_scope=allowed)
     audience = unpack(family.facts).audience
     if audience is None:

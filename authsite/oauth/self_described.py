@@ -62,10 +62,10 @@ def still_allowed(settings: Settings, type: str, scope: str) -> str:
     """
     if type == DYNAMIC:
         return " ".join(settings.client_registration_scopes)
-    return still_granted(settings, scope)
+    return limited(settings, scope)
 
 
-def still_granted(settings: Settings, scope: str) -> str:
-    """Of a ``scope`` that such a client was given before, what the setting has today."""
+def limited(settings: Settings, scope: str) -> str:
+    """What of ``scope`` such a client may have today, whatever was granted before."""
     allowed = {*settings.client_registration_scopes, *OIDC_SCOPES}
     return " ".join(each for each in scope.split() if each in allowed)

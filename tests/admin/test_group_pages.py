@@ -81,7 +81,7 @@ def test_an_owner_creates_changes_and_deletes_a_group(site):
 
 def test_the_page_before_a_deletion_says_how_many_members_leave(site, finance):
     administrators.signed_in(site, "owner")
-    ann = site.user()
+    ann = site.user(confirmed=True)
     act(site, "/admin/groups/finance/add", user="ann@example.com")
     page = site.http.get("/admin/groups/finance/delete", status=200)
     assert "Members of the group: 1" in page.text
@@ -113,6 +113,19 @@ def test_members_come_and_go(site, finance):
     site.http.get(f"/admin/groups/authsite:owner/members/{root.id}/remove", status=403)
 
 
+def test_an_address_that_was_never_confirmed_names_no_one(site, finance):
+    """Anyone can have registered with it, and waited for the group."""
+    administrators.signed_in(site, "owner")
+    ann = site.user()
+    page = act(site, "/admin/groups/finance/add", 422, user="ANN@example.com")
+    assert "Invite the person" in page.text
+    with site.db() as db:
+        assert groups_of(db, ann.id) == []
+    act(site, "/admin/groups/finance/add", user=str(ann.id).upper())
+    with site.db() as db:
+        assert groups_of(db, ann.id) == ["finance"]
+
+
 def test_reserved_groups_have_no_button_to_change_them(site):
     administrators.signed_in(site, "owner")
     page = site.http.get("/admin/groups/authsite:owner", status=200)
@@ -123,7 +136,7 @@ def test_reserved_groups_have_no_button_to_change_them(site):
 def test_a_large_group_is_counted_to_a_number(site, finance, monkeypatch):
     administrators.signed_in(site, "owner")
     for number in range(3):
-        site.user(f"u{number}@example.com")
+        site.user(f"u{number}@example.com", confirmed=True)
         act(site, "/admin/groups/finance/add", user=f"u{number}@example.com")
     monkeypatch.setattr(listing, "COUNTED_TO", 2)
     page = site.http.get("/admin/groups/finance/change", status=200)

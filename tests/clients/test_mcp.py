@@ -5,115 +5,19 @@ that there are: it registers itself, its site describes it, or someone has regis
 """
 
 import json
-import subprocess
-from contextlib import contextmanager
-from pathlib import Path
-from threading import Timer
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 
-from tests.support import guides
-from tests.support.home import CHECKOUT
-from tests.support.installed import clean_environ
+from tests.clients.mcp_parties import APPS, SCOPES, Host, Server, Walk, opening
+from tests.support.public_site import Person
 from tests.support.real_provider import NODE
 from tests.support.servers import free_port
+from tests.support.site import bearer
 from tests.support.tiny_server import tls_server
 
-APPS = Path(__file__).parent / "apps"
-SCOPES = "notes:read notes:write"
 HOST = "client.example"
-SECONDS = 60
-
-
-class Server:
-    """An MCP server, which is a resource of authsite."""
-
-    def __init__(self, place, name, command):
-        self.command, self.party = command, place.relying_party(name)
-        self.url = f"{self.party.url}/mcp"
-        made = place.command("client", "create", "--name", name, "--type", "resource-server")
-        place.command("resource", "add", self.url, "--scope", SCOPES, "--client", made["client_id"])
-        self.variables = {
-            "AUTH_URL": place.issuer,
-            "AUTH_CLIENT_ID": made["client_id"],
-            "AUTH_CLIENT_SECRET": made["client_secret"],
-            "MCP_URL": self.url,
-            "PORT": str(self.party.port),
-            "PYTHONPATH": f"{CHECKOUT / 'clients/python'}:{self.party.folder}",
-        }
-
-    @classmethod
-    def of_guide(cls, place, environment, name, folder=None):
-        """A block of docs/mcp-server.md, in a folder that is named as it."""
-        made = cls(place, folder or name, [environment("mcp") / "uvicorn", f"{name}:app"])
-        made.command += ["--log-level", "warning", "--port", made.party.port]
-        [block] = [each for each in guides.blocks("mcp-server") if each.title == f"{name}.py"]
-        made.file = made.party.folder / f"{name}.py"
-        made.file.write_text(block.text)
-        return made
-
-    def running(self):
-        return self.party.running(self.command, **self.variables)
-
-    def refuses(self, token):
-        """Whether it refuses a token with a challenge that names its metadata."""
-        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
-        answer = httpx.post(self.url, headers=headers, json={})
-        challenge = answer.headers.get("WWW-Authenticate", "")
-        metadata = f"{self.party.url}/.well-known/oauth-protected-resource/mcp"
-        return answer.status_code == 401 and f'resource_metadata="{metadata}"' in challenge
-
-
-@contextmanager
-def opening(place, command, person, **options):
-    """The lines of JSON of a program; the person follows each URL that it wants to be opened."""
-    trust = dict.fromkeys(("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"), str(place.authority.path))
-    log = place.folder / "mcp-client.log"
-    with open(log, "wb") as output:
-        process = subprocess.Popen(
-            list(map(str, command)), env=clean_environ(**trust), text=True,
-            stdout=subprocess.PIPE, stderr=output, **options,
-        )  # fmt: skip
-    timer = Timer(SECONDS, process.kill)
-    timer.start()
-    try:
-        yield process.stdout
-        assert process.wait(SECONDS) == 0, log.read_text()[-3000:]
-    finally:
-        timer.cancel()
-        process.kill()
-        process.wait()
-
-
-class Walk:
-    """A client with its store, and the person who uses it."""
-
-    def __init__(self, place, program, person, folder):
-        self.place, self.program, self.person = place, program, person
-        self.given = {"port": free_port(), "store": str(folder / "store.json")}
-        self.seen = []
-
-    def uses(self, server, **given):
-        """What the client found at the server; ``seen`` has the pages of consent on the way."""
-        given = {"server": server.url, "issuer": self.place.issuer, **self.given, **given}
-        found = None
-        with opening(self.place, [*self.program, json.dumps(given)], self.person) as lines:
-            for line in lines:
-                found = json.loads(line)
-                if "open" in found:
-                    self.allows(found["open"])
-        return found
-
-    def allows(self, url):
-        self.person.page.goto(url)
-        if "/login" in self.person.page.url:
-            self.person.sign_in()
-        self.person.page.locator("button[name=decision][value=allow]").first.wait_for()
-        self.seen.append(self.person.text())
-        self.person.allow()
-        self.person.at(f"http://127.0.0.1:{self.given['port']}/callback")
 
 
 def query(url):
@@ -191,8 +95,23 @@ def test_a_client_registers_itself(place, guarded, with_sdk, express, python, pe
     assert "not verified by" in walk.seen[0]
     for other in (with_sdk, express):
         assert other.refuses(token)
-    answer = place.http.get("/v1/user", headers={"Authorization": f"Bearer {token}"})
-    assert answer.status_code in (401, 403)
+    assert place.http.get("/v1/user", headers=bearer(token)).status_code == 401
+
+
+def test_a_token_for_no_resource_opens_none(place, guarded, with_sdk, express):
+    place.site.user("bob@example.com", confirmed=True)
+    keys = place.site.client(scope=SCOPES, default_scope=SCOPES)
+    token = place.site.login(keys, "bob@example.com")["access_token"]
+    for server in (guarded, with_sdk, express):
+        assert server.refuses(token)
+
+
+def test_the_server_is_a_part_of_authsite(place, guarded, python, person, tmp_path):
+    with Host(place).running() as host:
+        ann = Person(person().page.context, host, host.site.user(confirmed=True))
+        token = checked(Walk(host, python, ann, tmp_path).uses(host), host, ann)
+        assert httpx.get(f"{host.issuer}/v1/user", headers=bearer(token)).status_code == 401
+        assert guarded.refuses(token)
 
 
 def test_its_site_describes_a_client(place, with_sdk, guarded, python, person, document, tmp_path):
@@ -239,7 +158,7 @@ def test_typescript(place, express, guarded, typescript, person, document, tmp_p
 
 
 def test_the_conformance_suite(place, node, person, tmp_path):
-    """Every check of `conformance authorization`; docs/conformance.md has its result."""
+    """Every check of `conformance authorization`; docs/mcp-server.md has the results."""
     port, ann = free_port(), person()
     made = place.client(f"http://127.0.0.1:{port}/callback", type="native", scope=SCOPES)
     suite = node / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
@@ -247,7 +166,7 @@ def test_the_conformance_suite(place, node, person, tmp_path):
         NODE, "--import", node / "old-node.mjs", suite, "authorization", "--url", place.issuer,
         "--client-id", made["client_id"], "--port", port, "--output-dir", tmp_path,
     ]  # fmt: skip
-    with opening(place, command, ann) as lines:
+    with opening(place, command) as lines:
         for line in lines:
             if line.startswith(f"{place.issuer}/oauth/authorize?"):
                 ann.enter(line.strip(), f"http://127.0.0.1:{port}/callback")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from authsite.guards import recent
-from authsite.guards.recent import RecentCallers
+from authsite.guards.guard_cache import RecentCallers
 from authsite.oauth import active
 from authsite.platform.runtime import clock
 

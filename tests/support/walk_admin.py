@@ -132,7 +132,7 @@ def belongings(walk):
     walk.call("delete", f"{walk.at}/factors/{new_factor()}", **WHY)
     walk.see(walk.page_at)
     walk.call("delete", f"{walk.at}/factors", **WHY)
-    new_factor()
+    walk.press(f"{walk.page_at}/factors/{new_factor()}")
     walk.call("post", f"{walk.at}/reset-factors", **WHY)
     new_factor()
     walk.press(f"{walk.page_at}/reset-factors")

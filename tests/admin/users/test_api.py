@@ -129,6 +129,32 @@ def test_a_change_of_address_that_an_administrator_confirms_can_be_taken_back(si
     assert row(site, ann).email == "ann@example.com"
 
 
+def test_a_second_change_leaves_the_user_the_link_of_the_first(site, root, ann):
+    """Else an administrator takes an account for good, by two changes one after the other."""
+    long_ago = clock.now() - timedelta(days=30)
+    with site.db() as db:
+        db.execute(update(User).where(User.id == ann.id).values(email_verified_at=long_ago))
+    body = {**WHY, "confirmed": True}
+    act(site, root, ann, "change-email", {**body, "email": "new@example.com"})
+    act(site, root, ann, "change-email", {**body, "email": "third@example.com"})
+    [notice] = [mail for mail in site.mails() if mail["To"] == "ann@example.com"]
+    press(site, revert_link(notice))
+    assert row(site, ann).email == "ann@example.com"
+
+
+def test_a_change_back_leaves_no_link_to_the_address_in_between(site, root, ann):
+    long_ago = clock.now() - timedelta(days=30)
+    with site.db() as db:
+        db.execute(update(User).where(User.id == ann.id).values(email_verified_at=long_ago))
+    body = {**WHY, "confirmed": True}
+    for address in ("new@example.com", "ann@example.com"):
+        act(site, root, ann, "change-email", {**body, "email": address})
+    notices = [mail for mail in site.mails() if mail["To"] == "new@example.com"]
+    assert notices
+    assert not any(map(revert_link, notices))
+    assert row(site, ann).email == "ann@example.com"
+
+
 def test_links_are_mailed_but_not_to_a_disabled_user(site, root, ann):
     bob = site.user("bob@example.com")
     act(site, root, ann, "reset-password", {}, 202)

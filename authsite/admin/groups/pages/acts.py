@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 from pyramid.response import Response
+from sqlalchemy.orm import Session
 
 from authsite.admin.confirming import Confirmation, OptionalReason, confirming, done
 from authsite.admin.groups import listing, service
@@ -26,6 +27,10 @@ from authsite.users.groups.reserved import is_reserved
 FIELDS = "authsite:templates/admin/groups/group_fields.jinja2"
 ADD_FIELDS = "authsite:templates/admin/groups/add_fields.jinja2"
 _UNKNOWN = _("There is no user with this address, login name or id.")
+_UNCONFIRMED = _(
+    "The account with this address has not confirmed it, so it may be another person's. Invite the"
+    " person to the group, or look at the account and enter its id."
+)
 _OWNERS = _("All owners of this site get an e-mail.")
 _USER = _("${user} gets an e-mail about this.")
 _LOST = _(
@@ -146,12 +151,15 @@ def ask_add(request: Request) -> Confirmation:
 
 @confirming("authsite.admin.groups.add", MemberForm, ask=ask_add, admin="groups:write", recent=True)
 def add(request: Request) -> Response:
-    """Add a user to a group."""
+    """Add a user to a group; by an address only one who has confirmed it."""
     given: MemberForm = request.authsite.validated
     ctx, by, name = request.authsite.ctx, administrator_of(request), request.matchdict["name"]
-    user = users.find(ctx.db, given.user)
+    with Session(ctx.database.autocommit) as reading:  # what is counted then comes before a lock
+        user = users.find(reading, given.user)
     if user is None:
         raise ValidationFailed(details=[FieldError("unknown", "user", _UNKNOWN)])
+    if user.email_verified_at is None and given.user.lower() != str(user.id):
+        raise ValidationFailed(details=[FieldError("unconfirmed", "user", _UNCONFIRMED)])
     service.add(ctx, by, name, str(user.id), given.reason)
     return done(request, _page(request, name), "added")
 
