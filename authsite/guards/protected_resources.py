@@ -8,6 +8,7 @@ must not work there (RFC 8707, section 2).
 """
 
 import json
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -129,20 +130,48 @@ def resource_of(request: Request) -> ProtectedResource | None:
     registered = RESOURCES.of(request.authsite.services)
     if not registered or is_own(request.matched_route.name):
         return None
-    environ = request.environ
-    path = f"{environ['SCRIPT_NAME']}{environ['PATH_INFO']}/".encode("latin-1")  # PEP 3333
-    found = [each for each in registered.values() if path.startswith(each.folder)]
-    return max(found, key=lambda each: len(each.path), default=None)
+    return _at(registered.values(), _path_of(request))
 
 
 def is_for_other(request: Request, caller: Caller) -> bool:
-    """Whether the token is for another resource than the request, or for one or none alone."""
+    """Whether the token is for another resource than the request, or for one or none alone.
+
+    A path such as ``/x/../mcp`` is read by its letters here, and by its segments where Pyramid
+    traverses it, or a proxy stands in front of us. Where the two differ, no token fits.
+    """
     if caller.guard != "api":
         return False
     resource = resource_of(request)
+    if _has_two_readings(request, resource):
+        return True
     if resource is None or caller.audience is None:
         return caller.audience is not None or resource is not None
     return not resources.is_same(resource.uri, caller.audience)
+
+
+def _path_of(request: Request) -> bytes:
+    environ = request.environ
+    return f"{environ['SCRIPT_NAME']}{environ['PATH_INFO']}/".encode("latin-1")  # PEP 3333
+
+
+def _at(registered: Iterable[ProtectedResource], path: bytes) -> ProtectedResource | None:
+    found = [each for each in registered if path.startswith(each.folder)]
+    return max(found, key=lambda each: len(each.path), default=None)
+
+
+def _has_two_readings(request: Request, resource: ProtectedResource | None) -> bool:
+    """Whether the path leads to another resource once it is normalized (RFC 3986, 6.2.2.3)."""
+    registered = RESOURCES.of(request.authsite.services)
+    if not registered or is_own(request.matched_route.name):
+        return False
+    segments: list[bytes] = []
+    for each in _path_of(request).split(b"/"):
+        if each == b"..":
+            del segments[-1:]
+        elif each not in (b"", b"."):
+            segments.append(each)
+    normalized = b"".join(b"/" + each for each in segments) + b"/"
+    return _at(registered.values(), normalized) != resource
 
 
 def name_metadata(request: Request, rules: Rules, error: ApiError) -> None:

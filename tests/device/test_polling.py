@@ -37,6 +37,21 @@ def test_a_tool_that_asks_too_early_has_to_slow_down(frozen, site):
     assert rows(site)[0].interval == 15
 
 
+def test_a_flood_of_requests_soon_writes_nothing(frozen, site):
+    app = tool(site)
+    started = start(site, app)
+    refused(site, app, started)
+    for _ in range(60):
+        assert refused(site, app, started) == "slow_down"
+    stored = rows(site)[0]
+    assert stored.interval == 300
+    frozen.advance(1)
+    assert refused(site, app, started) == "slow_down"
+    assert rows(site)[0].poll_after == stored.poll_after
+    frozen.advance(300)
+    assert refused(site, app, started) == "authorization_pending"
+
+
 def test_an_answer_is_told_whatever_the_interval(site):
     app = tool(site)
     started = start(site, app)

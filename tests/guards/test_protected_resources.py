@@ -21,6 +21,8 @@ ROUTES = {
     "open": ("/mcp/open", {"guard": "api", "anonymous": True}),
     "page": ("/mcp/page", {"guard": "web"}),
     "files": ("/files/one", {"guard": "api"}),
+    "tree": ("/tree/*rest", {"guard": "api"}),
+    "below": ("/mcp/below/*rest", {"guard": "api"}),
 }
 
 
@@ -105,6 +107,15 @@ def test_each_route_accepts_the_tokens_for_its_resource_alone(site, keys, uri, p
     answer = ask(site, path, token_for(site, keys, uri), status)
     if status == 401 and path.startswith("/mcp") and path not in ("/mcpx", "/mcp/page"):
         assert 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
+
+
+@pytest.mark.parametrize("path", ["/tree/../mcp", "/tree/x/..//../mcp/notes", "/tree/%2e%2e/mcp"])
+def test_a_path_that_can_be_read_in_two_ways_opens_with_no_token(site, keys, path):
+    for uri in (None, MCP):
+        ask(site, path, token_for(site, keys, uri), 401)
+    ask(site, "/mcp/below/../../files/one", token_for(site, keys, MCP), 401)
+    ask(site, "/mcp/below//x/../y", token_for(site, keys, MCP))
+    ask(site, "/tree/./x", token_for(site, keys, None))
 
 
 def test_a_token_that_lacks_a_scope_is_told_which_and_where(site, keys):

@@ -11,6 +11,8 @@ from authsite.cli import authsite
 from authsite.oauth import unused_clients
 from authsite.oauth.models import Client, Family
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.runtime import clock
+from authsite.users.models import User
 from tests.registering.conftest import OPEN
 from tests.support.authorizing import (
     BASE,
@@ -86,6 +88,24 @@ def test_nothing_leads_on_without_a_press(issuer, ann):
     assert 'value="allow"' in authorize(issuer, app).text
     refused = press(issuer, authorize(issuer, app), "deny")
     assert "error=access_denied" in target_of(refused)
+
+
+def test_each_page_with_its_name_says_that_it_is_not_verified(issuer):
+    user, app = issuer.user(), registered(issuer, client_name="Call 555")
+    sign_in(issuer)
+    page = authorize(issuer, app)  # the address is not confirmed
+    assert (page.status_int, "Back to Call 555" in page.text) == (403, True)
+    said = " ".join(page.html.text.split())
+    assert "The link leads to app.example.org." in said
+    assert "not verified by" in said
+    with issuer.db() as db:
+        db.get(User, user.id).email_verified_at = clock.now()
+    page = authorize(issuer, app, prompt="select_account")
+    assert "You are about to sign in to" in page.text
+    assert "not verified by" in " ".join(page.html.text.split())
+    page = issuer.http.get(f"{BASE}/oauth/logout?{urlencode({'client_id': app.client_id})}")
+    assert "Sign out?" in page.text
+    assert "Call 555" not in page.text
 
 
 def test_there_is_no_way_back_after_a_logout(issuer, ann):

@@ -24,6 +24,7 @@ from .errors import AccessDenied, AuthorizationPending, ExpiredToken, InvalidDev
 from .models import DeviceCode
 
 SLOWER = 5  # seconds that each request that was too early adds to the interval
+LONGEST = 300  # seconds of an interval; then a request that is too early writes nothing
 JITTER = timedelta(milliseconds=500)  # a request may take less time on its way than the one before
 
 
@@ -34,6 +35,7 @@ class PolledCode(NamedTuple):
     client_id: UUID
     client_epoch: int
     interval: int
+    poll_after: datetime | None
     expires_at: datetime
     approved: bool | None
 
@@ -116,13 +118,16 @@ def _wait(ctx: Context, code: PolledCode) -> NoReturn:
     """Note the request of a device that has no answer yet, and raise what it is told.
 
     In separate transactions, since that of a refused request is rolled back. Of two requests at the
-    same time one is too early.
+    same time one is too early. A flood of requests soon only reads.
     """
     now = clock.now()
     if code.approved is False:
         raise AccessDenied
     if code.expires_at <= now:
         raise ExpiredToken
+    too_early = code.poll_after is not None and code.poll_after > now + JITTER
+    if too_early and code.interval >= LONGEST:
+        raise SlowDown
     wait = timedelta(seconds=code.interval)
     if IN_TIME.one(ctx.database, code_id=code.id, now=now + JITTER, next=now + wait):
         raise AuthorizationPending

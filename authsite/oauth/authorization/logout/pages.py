@@ -143,8 +143,10 @@ def _page(
         request.environ[ERROR_OF_REQUEST] = LogoutNotValid(problem)
     elif request.query_string:
         here = f"{here}?{request.query_string}"
+    client = logout.client if logout else None
     values = {
-        "application": logout.client.name if logout and logout.client else None,
+        # A stranger's words are not for users who have not come to them by themselves.
+        "application": client.name if client and not client.unverified else None,
         "account": caller.account if caller else None,
         "problem": problem.value if problem else None,
         "status": response.status_int,
