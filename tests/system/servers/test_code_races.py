@@ -1,6 +1,7 @@
 """Two server processes on one database, at which one authorization code arrives many times."""
 
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -21,10 +22,23 @@ RACERS = 8
 
 @pytest.fixture
 def two(backend, tmp_path):
-    with pair(backend, tmp_path, base_url="http://localhost") as servers:
+    with signed_in_pair(backend, tmp_path) as servers:
+        yield servers
+
+
+@contextmanager
+def signed_in_pair(backend, folder):
+    """Two servers that can sign, and a browser session of Ann."""
+    with pair(backend, folder, base_url="http://localhost") as servers:
         databases.empty(servers.site.database)
         for server in (servers.one, servers.other):
             wait_for_keys(server)
+        site = servers.site
+        site.user(confirmed=True)
+        with site.db() as db:
+            account = account_of(db.query(User).one())
+            ctx = acting(db, site.app.registry["authsite"])
+            assert sessions.begin(ctx, gate.without_proof(account), remember=False)
         yield servers
 
 
@@ -41,12 +55,7 @@ def wait_for_keys(server):
 def test_of_racers_with_one_code_one_gets_tokens_which_the_others_end(two):
     """Traps 4 and 5: one conditional UPDATE; the family has the id of the code."""
     site, number = two.site, volume(25, 500)
-    site.user(confirmed=True)
     app = application(site)
-    with site.db() as db:
-        account = account_of(db.query(User).one())
-        ctx = acting(db, site.app.registry["authsite"])
-        assert sessions.begin(ctx, gate.without_proof(account), remember=False)
     session = session_of(site)
     won = []
     for _ in range(number):
