@@ -46,7 +46,12 @@ def broken(before, after):
             yield table
             continue
         new_columns, new_rules = after[table]
-        yield from (f"{table}: {' '.join(rule)}" for rule in sorted(new_rules - rules))
+        # A rule on new columns alone: the version before leaves them NULL.
+        yield from (
+            f"{table}: {' '.join(rule)}"
+            for rule in sorted(new_rules - rules)
+            if rule[0] != "unique" or set(rule[1:]) & columns.keys()
+        )
         for name, column in columns.items():
             if name not in new_columns or narrower(column, new_columns[name]):
                 yield f"{table}.{name}"

@@ -12,7 +12,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from authsite.oauth.models import MFA_GRANT, PASSKEY_GRANT, Family
+from authsite.oauth.models import DEVICE_GRANT, MFA_GRANT, PASSKEY_GRANT, Family
 from authsite.platform.runtime import clock
 from authsite.users.models import User
 from tests.passkeys.passkey_users import post, register, sign_in_options
@@ -75,6 +75,7 @@ ONLY_OPTIONS = {
 GRANT_WAYS = {
     "password": by_the_token_endpoint,
     "authorization_code": by_a_code_for_an_application,
+    DEVICE_GRANT: None,  # for a user who has signed in with a browser (tests/device)
     MFA_GRANT: by_the_mailed_code_of_a_client,
     PASSKEY_GRANT: None,
 }

@@ -158,7 +158,7 @@ def test_a_page_asks_for_a_proof_and_is_then_shown(web, frozen):
 def test_another_user_may_log_in_and_replaces_the_session(web, frozen):
     frozen.advance(600)
     page = web.http.get(web.http.get("/billing").location)
-    other = page.html.select_one("p.foot a")["href"]
+    other = page.html.select_one("main p.muted a")["href"]
     form = web.http.get(other).forms[0]
     form["username"], form["password"] = "bo@example.com", PASSWORD
     assert web.http.get(form.submit(status=303).location).text == "hello bo@example.com"

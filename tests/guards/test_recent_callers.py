@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from authsite.guards import recent
+from authsite.guards import guard_cache
 from authsite.guards.guard_cache import RecentCallers
 from authsite.oauth import active
 from authsite.platform.runtime import clock
@@ -193,7 +193,7 @@ def test_what_is_not_in_use_is_neither_read_nor_kept(together, reader, watch):
         assert together.find("ann")
     assert [sorted(names) for names in reader.read] == [["ann", "idle"], ["ann", "idle"], ["ann"]]
     assert together.count() == 1
-    watch.seconds += recent.IN_USE
+    watch.seconds += guard_cache.IN_USE
     assert together.find("ann") is None
     assert len(reader.read) == 3
 
@@ -253,7 +253,7 @@ def test_not_more_are_read_together_than_one_query_takes(together, reader, watch
     add(together, *names)
     watch.seconds += 1
     assert together.find("199")
-    assert len(reader.read[0]) == recent.BATCH == active.BATCH
+    assert len(reader.read[0]) == guard_cache.BATCH == active.BATCH
     assert "199" in reader.read[0]
 
 

@@ -257,6 +257,7 @@ RAW = re.compile(
 )
 ALLOWED = {
     "platform/http/address.py": "the one home of the rule",
+    "guards/protected_resources.py": "compares the path with that of a resource",
     "platform/http/host.py": "checks the Host header",
     "server/environ.py": "makes the WSGI environment",
     "platform/http/rendering.py": "redirects to absolute addresses",

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from authsite.cli import authsite
 from authsite.oauth import registered
-from authsite.oauth.models import Client, ClientUri
+from authsite.oauth.models import DEVICE_GRANT, Client, ClientUri
 from authsite.oauth.resources import add
 from authsite.platform.installation.models import UsedFeature
 from tests.support.acting import acting
@@ -56,12 +56,13 @@ def test_a_client_is_created_with_the_defaults(site, run, client_type):
     shown = run("show", made["client_id"])
     assert shown.items() >= DEFAULTS.items()
     assert shown["secrets"] == (1 if client_type == "server" else 0)
-    assert shown["grant_types"] == ["authorization_code", "refresh_token"]
+    device = [DEVICE_GRANT] if client_type == "native" else []
+    assert shown["grant_types"] == ["authorization_code", "refresh_token", *device]
     assert run("list")["clients"] == [shown]
     with site.db() as db:
         assert "clients" in db.scalars(select(UsedFeature.name)).all()
     found = registered.find(acting(None, site.app.registry["authsite"]), made["client_id"])
-    assert found.public is (client_type != "server")
+    assert found.type == client_type
 
 
 def test_every_field_is_given_shown_replaced_and_removed(site, run):

@@ -138,7 +138,7 @@ def test_the_metadata_and_the_api_document_have_the_same_grants(site_with):
     ("form", "right_secret", "error"),
     [
         ({**LOGIN, "username": "x" * 321}, False, "invalid_request"),
-        ({**MACHINE, "refresh_token": "x" * 513}, False, "invalid_request"),
+        ({**MACHINE, "refresh_token": "x" * 4097}, False, "invalid_request"),
         ({"grant_type": "implicit", "password": "\0"}, False, "invalid_request"),
         ({"grant_type": "implicit"}, False, "unsupported_grant_type"),
         ({"grant_type": "password"}, False, "invalid_client"),

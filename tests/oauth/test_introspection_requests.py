@@ -73,7 +73,7 @@ def test_the_body_is_a_form_and_nothing_else(site, keys, tokens, path):
     assert site.http.post_json(url, form, status=415).json["error"] == "invalid_request"
     assert site.http.post(f"{url}?token=x", form, status=400).json["error"] == "invalid_request"
     assert site.http.get(url, status=405).json["error"] == "method_not_allowed"
-    for bad in ({**form, "token": ""}, keys.form(), {**form, "token": "x" * 513}):
+    for bad in ({**form, "token": ""}, keys.form(), {**form, "token": "x" * 4097}):
         answer = site.http.post(url, bad, status=400).json
         assert answer["error"] == "invalid_request"
         assert "token" in answer["error_description"]

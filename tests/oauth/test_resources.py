@@ -129,7 +129,7 @@ def test_the_scopes_are_those_of_the_resource_and_others_are_left_out(site, keys
 
 
 def test_the_scopes_of_openid_connect_are_kept():
-    found = resources.RegisteredResource(MCP, "a b", None)
+    found = resources.RegisteredResource(MCP, "a b", None, "opaque")
     asked = "openid a profile email phone groups offline_access account notes:read"
     kept = "openid a profile email phone groups offline_access"
     assert resources.scope_for(found, asked) == kept

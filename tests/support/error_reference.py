@@ -55,6 +55,7 @@ FIELDS = {
     "required": "the field is missing or empty",
     "taken": "another user has this login name",
     "too_long": "the value is longer than the field may be",
+    "unconfirmed": "the account has not confirmed the address, so it may be another person's",
     "unknown": "there is nothing of this name",
     "weak_password": "the password is too short, easy to guess, or known from a data breach",
 }

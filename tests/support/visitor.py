@@ -61,7 +61,8 @@ class Visitor:
     def send(self, path, **fields):
         """Fill in the form that is sent to ``path``, and press its button; waits for the answer."""
         action = f"{self.prefix}{path}"
-        form = self.page.locator(f'form[action$="{action}"]').first
+        having = "".join(f':has([name="{name}"])' for name in fields)
+        form = self.page.locator(f'form[action$="{action}"]{having}').first
         form.evaluate(
             "(form) => { const part = form.closest('details'); if (part) part.open = 1; }"
         )

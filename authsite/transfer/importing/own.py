@@ -8,7 +8,15 @@ from pathlib import Path
 from authsite.oauth import redirect_uris
 from authsite.oauth.client_fields import ALGORITHMS, CLAIMS, MAX_LIFETIME, PKCE
 from authsite.oauth.grants.table import GRANTS
-from authsite.oauth.models import CLIENT_TYPES, CODE_TYPES, JWT, MAX_URIS, OPAQUE, SERVER
+from authsite.oauth.models import (
+    CLIENT_TYPES,
+    CODE_TYPES,
+    JWT,
+    MAX_URIS,
+    OPAQUE,
+    SERVER,
+    UNVERIFIED_TYPES,
+)
 from authsite.platform.settings import is_file_name
 
 from .row_values import (
@@ -145,6 +153,8 @@ def client(row: Mapping[str, object]) -> ClientDraft:
         raise Fault("secrets", "is not a list of objects")
     secrets = [text(each, "hash") for each in listed]
     type_ = required(row, "client_type")
+    if type_ in UNVERIFIED_TYPES:
+        raise Fault("client_type", "is one that registers itself: it comes again")
     if type_ not in CLIENT_TYPES:
         raise Fault("client_type", f"is none of {', '.join(CLIENT_TYPES)}")
     disabled_at = moment(row, "disabled_at")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(.*)")
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*+)([^?#]*+)(.*)")
 
 
 def is_among(uri: str, audience: Iterable[str]) -> bool:
