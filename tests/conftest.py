@@ -266,7 +266,7 @@ def with_ann(site):
 @pytest.fixture(scope="module")
 def refusing(sites):
     """A site for one file of tests whose requests are all refused."""
-    return with_ann(sites(**WEB, base_url="http://localhost"))  # with OpenID Connect
+    return with_ann(sites(**WEB))
 
 
 @pytest.fixture

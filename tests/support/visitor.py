@@ -68,7 +68,7 @@ class Visitor:
         )
         for name, value in fields.items():
             form.locator(f"[name={name}]").fill(value)
-        button = form.locator("button:not([type=button]):not([formaction])").first
+        button = form.locator("button:not([type=button]):not([formaction]):not([form])").first
         with self.page.expect_response(
             lambda answer: answer.request.method == "POST" and answer.url.endswith(action)
         ) as answered:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import ConfigDict, Field
@@ -81,12 +82,10 @@ def grant(
     """
 
     def decorate(issue: Issue[Parameters]) -> Grant[Parameters, EnabledClient]:
-        return Grant(
-            name,
-            body,
-            errors,
-            find=lambda ctx, _body: enabled(ctx),
-            issue=lambda ctx, found, body: issue(ctx, found.client, body),
-        )
+        @wraps(issue)
+        def issue_to(ctx: Context, found: EnabledClient, body: Parameters) -> TokenPair:
+            return issue(ctx, found.client, body)
+
+        return Grant(name, body, errors, find=lambda ctx, _body: enabled(ctx), issue=issue_to)
 
     return decorate
