@@ -65,7 +65,7 @@ def rotated(site):
         moment = clock.now() - timedelta(days=3)
         db.execute(update(SigningKey).where(current).values(current_at=moment))
     with alone(services.database), transaction(services) as ctx:
-        return {rotate(ctx, alg).kid for alg in ALGORITHMS}
+        return {rotate(ctx, alg).current for alg in ALGORITHMS}
 
 
 def test_no_client_that_remembers_the_keys_for_a_day_refuses_a_token(two):
