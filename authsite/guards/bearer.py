@@ -38,7 +38,7 @@ def api_guard(request: Request) -> Caller:
     if header is None:
         raise NotAuthenticated(token_sent=sent[:6].lower() == "bearer", reason=NO_TOKEN)
     now, services = clock.now(), request.authsite.services
-    token = access_tokens.decode_any(services, services.keys, header[1], now)
+    token = access_tokens.decode_any(services, header[1], now)
     if token is None:
         raise NotAuthenticated(token_sent=True, reason=NOT_VALID)
     if isinstance(token, PersonalTokenValues):

@@ -8,7 +8,7 @@ must not work there (RFC 8707, section 2).
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -127,10 +127,7 @@ def _metadata(resource: ProtectedResource, request: Request) -> Response:
 
 def resource_of(request: Request) -> ProtectedResource | None:
     """The resource that a request to the host is for: the one with the longest path."""
-    registered = RESOURCES.of(request.authsite.services)
-    if not registered or is_own(request.matched_route.name):
-        return None
-    return _at(registered.values(), _path_of(request))
+    return _at(_resources_of(request), _path_of(request))
 
 
 def is_for_other(request: Request, caller: Caller) -> bool:
@@ -141,12 +138,22 @@ def is_for_other(request: Request, caller: Caller) -> bool:
     """
     if caller.guard != "api":
         return False
-    resource = resource_of(request)
-    if _has_two_readings(request, resource):
+    registered = _resources_of(request)
+    if not registered:
+        return caller.audience is not None
+    path = _path_of(request)
+    resource = _at(registered, path)
+    if resource != _at(registered, _normalized(path)):
         return True
     if resource is None or caller.audience is None:
         return caller.audience is not None or resource is not None
     return not resources.is_same(resource.uri, caller.audience)
+
+
+def _resources_of(request: Request) -> Collection[ProtectedResource]:
+    """Those of the host; none for a route of authsite itself."""
+    registered = RESOURCES.of(request.authsite.services).values()
+    return () if registered and is_own(request.matched_route.name) else registered
 
 
 def _path_of(request: Request) -> bytes:
@@ -159,19 +166,15 @@ def _at(registered: Iterable[ProtectedResource], path: bytes) -> ProtectedResour
     return max(found, key=lambda each: len(each.path), default=None)
 
 
-def _has_two_readings(request: Request, resource: ProtectedResource | None) -> bool:
-    """Whether the path leads to another resource once it is normalized (RFC 3986, 6.2.2.3)."""
-    registered = RESOURCES.of(request.authsite.services)
-    if not registered or is_own(request.matched_route.name):
-        return False
+def _normalized(path: bytes) -> bytes:
+    """The path without dot segments and empty ones (RFC 3986, section 6.2.2.3)."""
     segments: list[bytes] = []
-    for each in _path_of(request).split(b"/"):
+    for each in path.split(b"/"):
         if each == b"..":
             del segments[-1:]
         elif each not in (b"", b"."):
             segments.append(each)
-    normalized = b"".join(b"/" + each for each in segments) + b"/"
-    return _at(registered.values(), normalized) != resource
+    return b"".join(b"/" + each for each in segments) + b"/"
 
 
 def name_metadata(request: Request, rules: Rules, error: ApiError) -> None:

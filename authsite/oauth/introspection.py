@@ -95,7 +95,7 @@ def introspect(ctx: Context, credentials: ClientCredentials, text: str) -> Intro
     answers that differ by client). Raises the errors of `authenticate_request`.
     """
     now, keys = clock.now(), ctx.services.keys
-    access = access_tokens.decode_any(ctx.services, keys, text, now)
+    access = access_tokens.decode_any(ctx.services, text, now)
     if isinstance(access, PersonalTokenValues):
         return _introspect_personal(ctx, credentials, access, now)
     # The same query for a forged token, so that a client without its secret learns nothing.

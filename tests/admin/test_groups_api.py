@@ -18,7 +18,6 @@ from authsite.users.groups.models import Group, GroupMember
 from authsite.users.models import User
 from tests.support import administrators
 from tests.support.factors import context
-from tests.support.host import hello
 from tests.support.site import bearer
 from tests.support.statements import counted
 
@@ -280,23 +279,6 @@ def test_a_change_needs_a_recent_proof_and_reading_does_not(site, api):
     assert "max_age=" in answer.headers["WWW-Authenticate"]
     api("get", "/authsite:owner")
     api("get", "/finance", 404)
-
-
-def test_a_group_that_a_route_names_stays(host_with):
-    """The other groups can be deleted; a route of the application names this one."""
-
-    def build(config):
-        config.add_route("reports", "/reports", guard="api", group="finance")
-        config.add_view(hello, route_name="reports")
-
-    site = host_with(build, **administrators.SETTINGS)
-    administrators.make(site, "owner")
-    api = Api(site, administrators.token(site, "admin:groups:write"))
-    for name in ("finance", "ops"):
-        api("post", status=201, name=name, title=name)
-    answer = api("delete", "/finance", 409)
-    assert "reports" in answer.json["message"]
-    api("delete", "/ops", 204)
 
 
 def test_the_members_of_all_groups_of_a_part_are_counted_by_one_statement(api):

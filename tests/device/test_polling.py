@@ -2,9 +2,10 @@
 
 import pytest
 
-from authsite.oauth.codes import text as code_text
 from authsite.oauth.codes.models import AuthorizationCode
-from authsite.oauth.device import text as device_text
+from authsite.oauth.codes.text import CODE
+from authsite.oauth.device.text import CODE as DEVICE_CODE
+from authsite.platform.crypto.sealed import IdText
 from tests.support.applications import resource
 from tests.support.authorizing import OPENID, application, code_for, redeemed, sign_in
 from tests.support.codes import codes
@@ -131,7 +132,7 @@ def test_a_code_of_one_kind_never_opens_the_other(site):
     allow(site, started)
     [row] = codes(site)
     expires = int(row.expires_at.timestamp())
-    as_code = code_text.encode(keys, code_text.CodeText(row.id, expires))
+    as_code = CODE.encode(keys, IdText(row.id, expires))
     form = {"client_id": app.client_id, "client_secret": None, "redirect_uri": None}
     for text in (started["device_code"], f"ac_{started['device_code'][3:]}", as_code):
         answer = redeemed(site, app, text, verifier=None, status=400, **form)
@@ -139,7 +140,7 @@ def test_a_code_of_one_kind_never_opens_the_other(site):
     wiki = application(site, "native", redirect_uris=["http://127.0.0.1/callback"])
     code = code_for(site, wiki)
     [other] = [each for each in codes(site) if each.client_id == wiki.id]
-    sealed = device_text.encode(keys, device_text.DeviceText(other.id, expires))
+    sealed = DEVICE_CODE.encode(keys, IdText(other.id, expires))
     for text in (code, f"dc_{code[3:]}", sealed):
         assert refused(site, wiki, text) == "invalid_grant"
     assert [each.used_at for each in codes(site)] == [None, None]

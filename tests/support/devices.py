@@ -12,8 +12,9 @@ from sqlalchemy import update
 
 from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.device.models import DeviceCode
-from authsite.oauth.device.text import DeviceText, encode
+from authsite.oauth.device.text import CODE
 from authsite.oauth.models import DEVICE_GRANT
+from authsite.platform.crypto.sealed import IdText
 from authsite.platform.runtime import clock
 from tests.support.authorizing import BASE, application
 from tests.support.codes import code_of, codes
@@ -104,5 +105,5 @@ def approved(site, keys, scope):
                 decided_at=code.created_at, approved=True,
             )
         )  # fmt: skip
-    text = DeviceText(code.id, int(code.expires_at.timestamp()))
-    return encode(site.app.registry["authsite"].keys, text)
+    text = IdText(code.id, int(code.expires_at.timestamp()))
+    return CODE.encode(site.app.registry["authsite"].keys, text)

@@ -16,12 +16,13 @@ from authsite.oauth.registered import RegisteredClient
 from authsite.oauth.tokens import expiry
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
+from authsite.platform.crypto.sealed import IdText
 from authsite.platform.db import PreparedQuery, run_together
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 
-from . import text
 from .models import AuthorizationCode
+from .text import CODE
 
 
 class CheckedAccount(Protocol):
@@ -128,8 +129,8 @@ def store(ctx: Context, new: NewCode) -> str | None:
         stored = None  # the row of the user or the client is gone
     if stored is None:
         return None
-    code = text.CodeText(code_id, int(expires_at.timestamp()))
-    return text.encode(ctx.services.keys, code)
+    code = IdText(code_id, int(expires_at.timestamp()))
+    return CODE.encode(ctx.services.keys, code)
 
 
 def add(ctx: Context, new: NewCode, code_id: UUID, expires_at: datetime) -> None:

@@ -20,9 +20,9 @@ from authsite.platform.db.prepared import columns_of
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User, user_of
 
-from . import text
 from .models import AuthorizationCode
 from .terms import TERMS_COLUMNS, Terms
+from .text import CODE
 
 _NO_CODE = UUID(int=0)
 
@@ -116,6 +116,6 @@ def finder(ctx: Context, sent: str) -> Callable[..., ClientWithCode | None]:
 
     For a text that was never a code of this service the query is the same, and finds none.
     """
-    values = text.decode_expired(ctx.services.keys, sent)
+    values = CODE.decode_expired(ctx.services.keys, sent)
     code_id = values.id if values else _NO_CODE
     return partial(CLIENT_WITH_CODE.one, ctx.database, code_id=code_id)

@@ -101,7 +101,7 @@ def poll(ctx: Context, client: AuthenticatedClient, device_code: str, resource: 
 
 
 def _find(ctx: Context, client: AuthenticatedClient, device_code: str) -> PolledCode:
-    values = text.decode_expired(ctx.services.keys, device_code)
+    values = text.CODE.decode_expired(ctx.services.keys, device_code)
     if values is None:
         raise InvalidCode("it is not a device code of this service")
     code = POLLED.one(ctx.database, code_id=values.id)

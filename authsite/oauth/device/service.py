@@ -9,6 +9,7 @@ from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import UnauthorizedClient
 from authsite.oauth.models import DEVICE_GRANT
 from authsite.oauth.tokens import expiry
+from authsite.platform.crypto.sealed import IdText
 from authsite.platform.runtime import clock
 
 from . import text, waiting
@@ -54,9 +55,9 @@ def start(
         interval=INTERVAL,
     )
     ctx.db.add(row)
-    code = text.DeviceText(row.id, int(row.expires_at.timestamp()))
+    code = IdText(row.id, int(row.expires_at.timestamp()))
     lifetime = int((row.expires_at - now).total_seconds())
-    return Started(text.encode(ctx.services.keys, code), user_code, lifetime, INTERVAL)
+    return Started(text.CODE.encode(ctx.services.keys, code), user_code, lifetime, INTERVAL)
 
 
 def _new_user_code(ctx: Context) -> str:

@@ -2,37 +2,15 @@
 
 import re
 import secrets
-from typing import NamedTuple
-from uuid import UUID
 
 from authsite.platform.crypto.keys import Keys
-from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.crypto.sealed import SealedId
 
-PREFIX = "dc_"
+CODE = SealedId("dc_", "device code")
 LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels and so no words, and no digits (RFC 8628, 6.1)
 LENGTH = 8  # letters: 34 bits
-_FORMAT = SealedFormat("16s", PREFIX)
-_PURPOSE = "device code"
 _USER_CODE = re.compile(f"[{LETTERS}]{{{LENGTH}}}")
 _BETWEEN = re.compile(r"[\s._\u2010-\u2015-]+")
-
-
-class DeviceText(NamedTuple):
-    """The values in the text of a device code."""
-
-    id: UUID
-    expires: int  # Unix seconds
-
-
-def encode(keys: Keys, code: DeviceText) -> str:
-    """The text of a device code: its sealed id, with the prefix ``dc_``."""
-    return _FORMAT.seal(keys[_PURPOSE], code.id.bytes, expires=code.expires)
-
-
-def decode_expired(keys: Keys, text: str) -> DeviceText | None:
-    """The values in ``text``, also if the code has expired; None if it is forged."""
-    values = _FORMAT.unseal_expired(keys[_PURPOSE], text)
-    return DeviceText(UUID(bytes=values[0]), values[1]) if values else None
 
 
 def new_user_code() -> str:

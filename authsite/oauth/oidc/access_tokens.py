@@ -22,7 +22,6 @@ from authsite.oauth.tokens import (
     TokenPair,
     decode_bearer,
 )
-from authsite.platform.crypto.keys import Keys
 from authsite.platform.runtime import clock
 from authsite.users import levels
 from authsite.users.account import Account
@@ -106,10 +105,10 @@ def decode(services: Services, text: str) -> Token | None:
         return None
 
 
-def decode_any(services: Services, keys: Keys, text: str, now: datetime) -> BearerToken | None:
+def decode_any(services: Services, text: str, now: datetime) -> BearerToken | None:
     """The access token or personal access token in ``text``; None if forged or expired."""
     if not is_jwt(text):
-        return decode_bearer(keys, text, now)
+        return decode_bearer(services.keys, text, now)
     token = decode(services, text)
     return token if token and token.expires > now.timestamp() else None
 

@@ -14,9 +14,10 @@ import binascii
 import struct
 from base64 import urlsafe_b64encode
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
-from .keys import FINGERPRINT_SIZE, MAC_SIZE, KeyRing
+from .keys import FINGERPRINT_SIZE, MAC_SIZE, KeyRing, Keys
 
 
 class SealedFormat:
@@ -63,6 +64,32 @@ class SealedFormat:
         if not ring.verify(fingerprint, signed + bound, raw[self._signed.size :]):
             return None
         return values[:-1]
+
+
+class IdText(NamedTuple):
+    """The values in the text of a sealed id."""
+
+    id: UUID
+    expires: int  # Unix seconds
+
+
+class SealedId:
+    """The text of the id of a row, such as that of a code: ``prefix`` and the sealed id.
+
+    ``purpose``: that of its key ring, a separate one for each kind.
+    """
+
+    def __init__(self, prefix: str, purpose: str) -> None:
+        self._format, self._purpose = SealedFormat("16s", prefix), purpose
+
+    def encode(self, keys: Keys, value: IdText) -> str:
+        """The text of an id."""
+        return self._format.seal(keys[self._purpose], value.id.bytes, expires=value.expires)
+
+    def decode_expired(self, keys: Keys, text: str) -> IdText | None:
+        """The values in ``text``, also if it has expired; None if it is forged."""
+        values = self._format.unseal_expired(keys[self._purpose], text)
+        return IdText(UUID(bytes=values[0]), values[1]) if values else None
 
 
 def _standard(text: str) -> str:

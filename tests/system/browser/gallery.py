@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.support import browsers
 from tests.support.languages import PSEUDO, pseudo_package, words_of
+from tests.system.browser import gallery_tokens
 from tests.system.browser.gallery_applications import ADDRESS, Applications, on_the_way
 from tests.system.browser.gallery_changes import EMAIL, changed_address, pending
 from tests.system.browser.gallery_factors import required, second_factors
@@ -98,39 +99,9 @@ def _account_mistake(ann):
     ann.page.locator("[aria-invalid=true]").first.wait_for()
 
 
-def _token_form(ann):
-    return ann.page.locator("form[action$='/account/tokens']")
-
-
-def _token_form_open(ann):
-    ann.go("/account/access")
-    ann.open("Create a token")
-
-
 def _password_form(ann):
     ann.go("/account/security")
     ann.change("Password")
-
-
-def _token_mistake(ann):
-    ann.go("/account/access")
-    ann.open("Create a token")
-    _token_form(ann).locator("[name=current_password]").fill("wrong wrong wrong 1")
-    ann.press("Create token")
-    ann.page.locator("[aria-invalid=true]").first.wait_for()
-
-
-def _token_created(ann):
-    for name, scope in (("Nightly backup of the archive", ""), ("x" * 100, "Read reports")):
-        ann.go("/account/access")
-        ann.open("Create a token")
-        form = _token_form(ann)
-        form.locator("[name=name]").fill(name)
-        form.locator("[name=current_password]").fill(PASSWORD)
-        if scope:
-            form.get_by_label(scope).check()
-        ann.press("Create token")
-        ann.sees("This is your new token. Copy it now")
 
 
 def _form(what) -> Callable[[Person], None]:
@@ -192,10 +163,10 @@ SIGNED_IN = {
     "account-pending": pending,
     "account-saved": _at("/account?done=profile"),
     "account-mistake": _account_mistake,
-    "account-token-mistake": _token_mistake,
-    "account-token-created": _token_created,
+    "account-token-mistake": gallery_tokens.mistake,
+    "account-token-created": gallery_tokens.created,
     "account-tokens": _at("/account/access?done=token"),
-    "account-token-form": _token_form_open,
+    "account-token-form": gallery_tokens.form_open,
     "account-security": _at("/account/security"),
     "account-password": _password_form,
     "account-activity": _at("/account/activity"),
