@@ -50,9 +50,10 @@ def add_app(site, user):
         ctx, account = acting(db, services), account_of(db.get(User, user.id))
         bound = uuid4()
         made = enrollment.begin(ctx, account, bound, Proved(("pwd",), clock.now()))
-        first = pyotp.TOTP(made.secret).at(clock.now() - timedelta(seconds=30))
+        first = pyotp.TOTP(made.secret).at(clock.now())
         new = enrollment.confirm(ctx, account, bound, made.enrollment, first)
-        id = enrollment.store(ctx, account, new)
+        # As if it had been the code before: `App` begins with the code of the present step.
+        id = enrollment.store(ctx, account, new._replace(step=new.step - 1))
         added = service.added(ctx, account, "totp", id, None)
     return App(made.secret), added.recovery_codes
 

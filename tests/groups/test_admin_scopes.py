@@ -129,7 +129,7 @@ def test_a_code_gives_them_too(site_with, tmp_path):
 
 
 @pytest.mark.both_databases
-def test_who_loses_a_role_loses_the_tokens_that_carry_its_scopes(site, commands, keys):
+def test_who_loses_a_role_loses_the_tokens_that_carry_its_scopes(site, commands, keys, frozen):
     site.user("bo@example.com", confirmed=True)
     for email, role in (("bo@example.com", "owner"), ("ann@example.com", "viewer")):
         commands.run("admin", "grant", email, role)

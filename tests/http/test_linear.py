@@ -18,7 +18,7 @@ from authsite.users.agents import describe
 from tests.support import databases
 from tests.support.host import hello
 from tests.support.site import WEB, Site
-from tests.support.timing import asking, processor_seconds, within
+from tests.support.timing import asking, more_than, processor_seconds, within
 
 KB = 1024
 SMALL, LARGE = SIZES = (4 * KB, 16 * KB)
@@ -116,13 +116,16 @@ def test_c2_l5_sixteen_kilobytes_of_any_header_cost_a_millisecond_at_most(site, 
     targets, units = HEADERS[header]
     dear = []
     for method, path in targets:
-        plain = within(asking(site.app, method, path), 0, rounds=4)
+        plain = asking(site.app, method, path)
+        enough = within(plain, 0, rounds=4) + MOST
         for prefix in PREFIXES.get(header, [""]):
             for unit, tail in product(ANY + units, TAILS):
                 value = filled(LARGE, unit, prefix, tail)
                 ask = asking(site.app, method, path, **{key: value})
                 assert ask() < 500
-                cost = within(ask, plain + MOST) - plain
+                if processor_seconds(ask, enough=enough) <= enough:
+                    continue
+                cost = more_than(ask, plain, MOST)
                 if cost > MOST:
                     dear.append((method, path, prefix, unit, tail[:1], round(cost * 1000, 2)))
     assert dear == []
@@ -136,11 +139,11 @@ def test_c2_a_guard_in_a_host_application_reads_cookies_as_fast(host_with):
         config.add_view(hello, route_name="mine")
 
     app = host_with(build).app
-    plain = within(asking(app, "GET", "/mine"), 0, rounds=4)
+    plain = asking(app, "GET", "/mine")
     for unit in ("a", 'a="', ";", "device=;", "a=;", "\xff"):
         ask = asking(app, "GET", "/mine", HTTP_COOKIE=filled(LARGE, unit))
         assert ask() == 302
-        assert within(ask, plain + MOST) <= plain + MOST
+        assert more_than(ask, plain, MOST) <= MOST
 
 
 BODIES = {

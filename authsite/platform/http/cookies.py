@@ -27,7 +27,6 @@ HOST, SECURE = "__Host-", "__Secure-"  # prefixes of names on https
 # The names of all our cookies, as patterns: what follows the prefix, or has none. A reverse proxy
 # removes these cookies from what it passes on (docs/forward-auth.md).
 _WITH_HOST = (
-    SESSION,
     CSRF,
     NEXT,
     ADDRESS,
@@ -40,14 +39,22 @@ _WITH_HOST = (
     LATER,
     ADMIN,
     ADMIN_FORM,
-    DEVICE,
 )
-_WITH_SECURE = (GUARD, SESSION)  # the session cookie of versions before the guard cookie
+_WITH_SECURE = (GUARD,)
 _WITHOUT = (REFRESH, f"{HOST}{WITNESS}[0-9A-Za-z_-]+")
+
+
+def _session_or(names: tuple[str, ...]) -> str:
+    """A pattern for `SESSION` and these names, which begin with it: it is compared once."""
+    endings = "|".join(name.removeprefix(f"{SESSION}-") for name in names)
+    return f"{SESSION}(?:-(?:{endings}))?"
+
+
+# The session cookie of earlier versions has `SECURE`.
 NAMES = "|".join(
     (
-        f"(?:{HOST})?(?:{'|'.join(_WITH_HOST)})",
-        f"(?:{SECURE})?(?:{'|'.join(_WITH_SECURE)})",
+        f"(?:{HOST})?(?:{_session_or(_WITH_HOST)}|{DEVICE})",
+        f"(?:{SECURE})?{_session_or(_WITH_SECURE)}",
         *_WITHOUT,
     )
 )
