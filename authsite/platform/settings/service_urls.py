@@ -60,6 +60,22 @@ def database_url(text: str) -> Secret:
     return Secret(_with_hosts(re.sub(r"^postgres(?=[+:])", "postgresql", text)))
 
 
+def read_urls(text: str) -> tuple[Secret, ...]:
+    """The URLs of standbys on PostgreSQL, one for each host of ``text``; none for empty text."""
+    if not text:
+        return ()
+    if text.startswith("sqlite"):
+        raise ValueError("a SQLite file has no standby: leave it out, or give postgresql://…")
+    url = database_url(text).reveal()
+    found = _SEVERAL.fullmatch(text)
+    if not found:
+        return (Secret(url),)
+    scheme = url.partition("://")[0]
+    begin, hosts, path, query = found.groups()
+    user, rest = begin.partition("://")[2], (path or "/") + (f"?{query}" if query else "")
+    return tuple(Secret(f"{scheme}://{user}{host}{rest}") for host in hosts.split(","))
+
+
 def _check_hosts(url: str) -> None:
     """Raise `ValueError` unless each host is like ``name``, ``name:5432`` or ``[::1]:5432``."""
     authority = re.split(r"[/?]", url.partition("://")[2], maxsplit=1)[0]
