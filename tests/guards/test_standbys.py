@@ -2,10 +2,13 @@
 
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
+from authsite.checks.standbys import standby_findings
 from authsite.platform.runtime.counters import STANDBY_READS
+from authsite.platform.settings import Secret
 from authsite.platform.tasks.background import BACKGROUND_TASKS
 from tests.support import databases
 from tests.support.host import HostSite, hello
@@ -30,9 +33,9 @@ def build(config):
 def host(primary, *standbys, **settings):
     """A host application with these standbys; its heartbeats end with the block."""
     urls = ",".join(f"127.0.0.1:{each.port}" for each in standbys)
-    user, _, name = primary.url.partition("@")[0], None, primary.url.rpartition("/")[2]
+    read_url = primary.url.replace(f"127.0.0.1:{primary.port}", urls)
     site = HostSite(
-        primary.url, build, database_read_url=f"{user}@{urls}/{name}", refresh_grace="0s",
+        primary.url, build, database_read_url=read_url, refresh_grace="0s",
         scopes="\n reports:read: Read reports", **settings,
     )  # fmt: skip
     databases.empty(site.database)
@@ -78,10 +81,12 @@ def with_ann(site, primary):
 
 
 def settled(site, primary):
-    """Until each standby has all that was written, and is asked."""
+    """Until each standby has all that was written and a heartbeat after it, and is asked."""
+    standbys = site.app.registry["authsite"].standbys
+    standbys.beat()  # a test has emptied the tables
     primary.wait_for_standby()
     deadline = time.monotonic() + SLACK
-    while not all(each.ready for each in site.app.registry["authsite"].standbys.all):
+    while not all(each.ready for each in standbys.all):
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -256,6 +261,26 @@ def test_of_several_standbys_each_is_asked_and_a_promoted_one_no_more(servers):
             while time.monotonic() < revoked_at + LAG + 0.5:
                 assert get(site, site.ann) == 401
             assert [each.ready for each in both] == [True, False]
+
+
+def test_the_doctor_says_which_standbys_are_of_use(site, servers):
+    primary, standby = servers
+    services = site.app.registry["authsite"]
+    [fine] = standby_findings(services)
+    assert fine.state == "ok"
+    assert f"127.0.0.1:{standby.port} replays, and is " in fine.message
+    with replay_paused(standby):
+        site.user("bob@example.com")
+        [behind] = standby_findings(services)
+    assert behind.state == "change"
+    assert "is more than 1s behind" in behind.message
+    ports = 1, primary.port
+    urls = tuple(Secret(primary.url.replace(str(primary.port), str(each))) for each in ports)
+    services = replace(services, settings=replace(services.settings, database_read_url=urls))
+    gone, writes = standby_findings(services)
+    assert (gone.state, writes.state) == ("wrong", "wrong")
+    assert "127.0.0.1:1 cannot be asked (" in gone.message
+    assert "accepts writes" in writes.message
 
 
 def _answers(site, standby):

@@ -36,7 +36,7 @@ class Standby:
         self._idle: deque[PostgreSQLConnection] = deque()
         self._open: set[PostgreSQLConnection] = set()
         self._wanted = False
-        self._trouble = ""
+        self._reason = ""
 
     def take(self) -> PostgreSQLConnection | None:
         """A connection that nothing uses; None if there is none, and soon there will be one."""
@@ -75,24 +75,24 @@ class Standby:
             return
         self._wanted = False
         connection = None if self.ready else self.take()
-        trouble = ""
+        reason = ""
         try:
             if connection is None:
                 connection = self._connect()
                 self._open.add(connection)
             recent = shows(connection)
         except Exception as error:  # the thread must not end
-            trouble = type(error).__name__
+            reason = type(error).__name__
             if connection is not None:  # else it has perhaps reached its max_connections
                 self.drop(connection)
         else:
-            trouble = "" if recent else "behind"
+            reason = "" if recent else "behind"
             self._idle.append(connection)
             self.ready = recent
-        if trouble != self._trouble:
-            self._trouble = trouble
-            if trouble:
-                log.warning("standby_not_asked", standby=self.name, reason=trouble)
+        if reason != self._reason:
+            self._reason = reason
+            if reason:
+                log.warning("standby_not_asked", standby=self.name, reason=reason)
             else:
                 log.info("standby_asked", standby=self.name)
 

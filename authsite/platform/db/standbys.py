@@ -87,7 +87,7 @@ class Standbys:
         after_fork(self, Standbys.forget_connections)
 
     def forget_connections(self) -> None:
-        """Begin anew in a process that was forked, with a row of its own."""
+        """Begin with a separate row in a process that was forked, and without connections."""
         self._process = str(uuid4())
         for standby in self.all:
             standby.forget()

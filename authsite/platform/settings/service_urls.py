@@ -57,7 +57,11 @@ def database_url(text: str) -> Secret:
         )
     if not text.startswith("sqlite"):
         _check_hosts(text)
-    return Secret(_with_hosts(re.sub(r"^postgres(?=[+:])", "postgresql", text)))
+    return Secret(_with_hosts(_with_scheme(text)))
+
+
+def _with_scheme(url: str) -> str:
+    return re.sub(r"^postgres(?=[+:])", "postgresql", url)
 
 
 def read_urls(text: str) -> tuple[Secret, ...]:
@@ -66,14 +70,13 @@ def read_urls(text: str) -> tuple[Secret, ...]:
         return ()
     if text.startswith("sqlite"):
         raise ValueError("a SQLite file has no standby: leave it out, or give postgresql://…")
-    url = database_url(text).reveal()
-    found = _SEVERAL.fullmatch(text)
+    url = database_url(text)
+    found = _SEVERAL.fullmatch(_with_scheme(text))
     if not found:
-        return (Secret(url),)
-    scheme = url.partition("://")[0]
+        return (url,)
     begin, hosts, path, query = found.groups()
-    user, rest = begin.partition("://")[2], (path or "/") + (f"?{query}" if query else "")
-    return tuple(Secret(f"{scheme}://{user}{host}{rest}") for host in hosts.split(","))
+    rest = (path or "/") + (f"?{query}" if query else "")
+    return tuple(Secret(f"{begin}{host}{rest}") for host in hosts.split(","))
 
 
 def _check_hosts(url: str) -> None:
