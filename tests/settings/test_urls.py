@@ -178,7 +178,7 @@ def test_each_standby_has_a_url_and_sqlite_has_none():
     with pytest.raises(ValueError, match="a SQLite file has no standby"):
         read_urls("sqlite:///x.sqlite")
     with pytest.raises(ValueError, match="give each host"):
-        read_urls("postgresql://ann@first,sec ond/db")
+        read_urls("postgresql://ann@first,second:x/db")
 
 
 def test_the_primary_of_a_standby_is_no_sqlite_file():
