@@ -36,6 +36,7 @@ from sqlalchemy.dialects.postgresql import insert
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import STANDBY_READS
 from authsite.platform.runtime.forks import after_fork
+from authsite.platform.runtime.spans import query_span
 
 from .base import database_now
 from .engine import Database
@@ -109,9 +110,10 @@ class Standbys:
         if connection is None:
             STANDBY_READS.add("busy")
             return [], 0
-        compiled, parameters = query
+        compiled, parameters = self._and_beat(query[0]), [*query[1], self._process]
         try:
-            [rows] = connection.execute([(self._and_beat(compiled), [*parameters, self._process])])
+            with query_span(self.dialect.name, (compiled.sql,)):
+                [rows] = connection.execute([(compiled, parameters)])
         except self.dialect.loaded_dbapi.Error:
             standby.drop(connection)
             STANDBY_READS.add("failed")
