@@ -33,9 +33,11 @@ _UNCONFIRMED = _(
 )
 _OWNERS = _("All owners of this site get an e-mail.")
 _USER = _("${user} gets an e-mail about this.")
-_LOST = _(
-    "Tokens of members that carry a scope which no group gives them any more end. Of a large group"
-    " this takes a while; if it breaks off, do it again."
+_LOST = _("Tokens of members that carry a scope which no group gives them any more end.")
+_LATER = _(
+    "Of so many members this takes some minutes, in the background. Until it has come to a member,"
+    " that one keeps the tokens, and the group where pages and apps ask for it. No new token gets"
+    " the scopes."
 )
 Title = Annotated[str, StringConstraints(max_length=200), Missing(_("Enter a title."))]
 Line = Annotated[str, StringConstraints(max_length=1024)]
@@ -211,7 +213,7 @@ def _numbers(request: Request, group: ShownGroup) -> list[str]:
     most = listing.COUNTED_TO
     members = _("Members of the group: ${number}", mapping={"number": _counted(group.member_count)})
     if group.member_count > most:
-        return [members]
+        return [members, _LATER]
     ctx = request.authsite.ctx
     number = scope_loss.count_of_members(ctx, group.name, group.scopes, most + 1)
     counted = {"number": _counted(number)}
