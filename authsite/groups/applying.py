@@ -23,7 +23,6 @@ from authsite.platform.runtime import clock
 from authsite.platform.tasks.background import BACKGROUND_TASKS
 from authsite.users.groups import labels
 from authsite.users.groups.models import GroupMember
-from authsite.users.locks import lock_all
 
 from . import members
 from .models import GroupChange
@@ -113,10 +112,9 @@ def step(ctx: Context, change_id: UUID, *, wait: bool = True) -> bool:
         causes: list[About] = [{"user_id": user_id, "details": details} for user_id in left]
         record_all(ctx, Event.GROUP_MEMBER_REMOVED, causes)
     else:
+        scope_loss.end_lost(ctx, found, lost)  # it locks the users
         if change.relabel and found:
-            lock_all(ctx.db, found)
             labels.write(ctx.db, found)
-        scope_loss.end_lost(ctx, found, lost)
     if len(found) == BATCH:
         change.after, change.done_count = found[-1], change.done_count + len(found)
         ctx.db.flush()
