@@ -165,7 +165,7 @@ def test_an_export_goes_on_with_a_link(site, monkeypatch):
 
 @pytest.mark.both_databases
 def test_an_export_is_read_while_it_is_sent(site, monkeypatch):
-    """In parts, in the order of the list; what is deleted meanwhile is left out."""
+    """In parts, in the order of the list; what is deleted before its part is left out."""
     monkeypatch.setattr(service, "PART", 2)
     user = administrators.make(site, "security")
     add(site, *[{"request_id": str(number)} for number in range(5)])
