@@ -94,9 +94,9 @@ def enable(request: Request) -> Response:
         _("Mark as confirmed"),
         _("The address counts as the user's own: mails go there, and apps trust it."),
         _("Do this only if you know who reads the mailbox."),
-        notice="link",
+        notice="address",
+        told=(_("A notice is sent to the address."),),
         reason="required",
-        notices=(_("A notice is sent to the address."),),
     ),
 )
 def confirm(request: Request) -> Response:
@@ -114,8 +114,8 @@ def confirm(request: Request) -> Response:
         _("Change the profile of ${user}"),
         _("Save"),
         _("An empty field removes its value. A former username stays reserved for 180 days."),
-        _("Another username or phone number needs a reason, and the user gets an e-mail about it."),
-        notice="link",
+        _("Another username or phone number needs a reason."),
+        told=(_("${user} gets an e-mail about another username or phone number."),),
         fields=FIELDS.format("profile"),
         names=("name", "username", "phone"),
     ),
@@ -141,8 +141,13 @@ def change_profile(request: Request) -> Response:
         _("Change the e-mail address of ${user}"),
         _("Change the address"),
         _("A link is mailed to the new address; the change happens when it is opened."),
-        _("Both addresses get an e-mail. The one to the former address can undo the change."),
-        notice="link",
+        notice="address",
+        told=(
+            _("Both addresses get an e-mail. The one to the former address can undo the change."),
+        ),
+        of_disabled=(
+            _("The account is disabled, so no link can be sent: change the address without one."),
+        ),
         reason="required",
         fields=FIELDS.format("email"),
         names=("email",),

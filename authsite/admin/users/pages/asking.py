@@ -22,7 +22,8 @@ from authsite.platform.runtime.ids import as_id
 from authsite.request_state import Request
 from authsite.users.models import User
 
-Notice = Literal["user", "anyone", "none", "link"]
+Notice = Literal["user", "anyone", "address", "none", "link"]
+_USER = _("${user} gets an e-mail about this.")
 Values = Callable[[Request, User], Mapping[str, Any]]
 
 
@@ -68,15 +69,18 @@ def ask(
     button: str,
     *effects: str,
     notice: Notice = "user",
+    told: Sequence[str] = (_USER,),
+    of_disabled: Sequence[str] = (),
     values: Values = lambda _request, _user: {},
     **options: Any,
 ) -> Callable[[Request], Confirmation]:
     """What the page of an action says; ``title`` has ``${user}``, the address.
 
-    ``notice``: who gets an e-mail; ``user``: the user, unless disabled; ``anyone``: also a disabled
-    one; ``link``: the effects say it. ``values``: those of the template
-    of further fields. ``options`` are those of `Confirmation`. The page raises `Outranked` as the
-    action does.
+    ``notice``: who gets an e-mail, of which the page then says ``told``; ``user``: the user, unless
+    disabled; ``anyone``: also a disabled one; ``address``: as ``user``, also one who has not
+    confirmed the address; ``link``: the effects say it. ``of_disabled``: the effects for a disabled
+    user, if they are others. ``values``: those of the template of further fields. ``options`` are
+    those of `Confirmation`. The page raises `Outranked` as the action does.
     """
 
     def asked(request: Request) -> Confirmation:
@@ -84,11 +88,11 @@ def ask(
         require_rank(administrator_of(request), user)
         return Confirmation(
             title=title % {"user": shown(user.email)},
-            effects=effects,
+            effects=(user.disabled_at is not None and of_disabled) or effects,
             button=button,
             back=page_of(request, user),
             values={"user": user, **values(request, user)},
-            **{"notices": _notices(user, notice), **options},
+            **{"notices": _notices(user, notice, told), **options},
         )
 
     return asked
@@ -104,14 +108,13 @@ def back(request: Request, user: User, what: str) -> Response:
     return confirming.done(request, page_of(request, user), what)
 
 
-def _notices(user: User, notice: Notice) -> Sequence[str]:
-    address = shown(user.email)
+def _notices(user: User, notice: Notice, told: Sequence[str]) -> Sequence[str]:
     if notice == "link":
         return ()
     if notice == "none":
         return (NO_NOTICE,)
-    if notice == "user" and user.disabled_at is not None:
+    if notice != "anyone" and user.disabled_at is not None:
         return (_("No e-mail is sent: the account is disabled."),)
-    if user.email_verified_at is None:
+    if notice != "address" and user.email_verified_at is None:
         return (_("No e-mail is sent: the address of the user is not confirmed."),)
-    return (_("${user} gets an e-mail about this.", mapping={"user": address}),)
+    return [each % {"user": shown(user.email)} for each in told]
