@@ -12,6 +12,7 @@ from authsite.admin.groups.naming import naming_routes, routes_for
 from authsite.admin.guard import administrator_of
 from authsite.admin.rank import require_other, require_rank
 from authsite.admin.users import subject
+from authsite.admin.users.pages.asking import known_clients
 from authsite.groups.errors import ReservedName
 from authsite.groups.service import GroupValues, ShownGroup
 from authsite.oauth import scope_loss
@@ -22,7 +23,7 @@ from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
 from authsite.request_state import Request
 from authsite.users import service as users
-from authsite.users.groups.reserved import is_reserved
+from authsite.users.groups.reserved import OWNER, is_reserved
 
 FIELDS = "authsite:templates/admin/groups/group_fields.jinja2"
 ADD_FIELDS = "authsite:templates/admin/groups/add_fields.jinja2"
@@ -176,7 +177,10 @@ def ask_remove(request: Request) -> Confirmation:
     address = {"user": shown(user.email)}
     return Confirmation(
         title=_("Remove ${user} from the group ${name}?", mapping={**address, "name": name}),
-        effects=[_("Tokens of the user that carry a scope of this group alone end.")],
+        effects=[
+            _("Tokens of the user that carry a scope of this group alone end."),
+            *(known_clients(request, user) if name == OWNER else ()),
+        ],
         notices=[_(_USER, mapping=address), *_to_owners(name)],
         button=_("Remove"),
         back=_page(request, name),

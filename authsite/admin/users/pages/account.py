@@ -56,6 +56,7 @@ class DeleteForm(RequiredReason):
         _("All sign-ins and tokens of the user end now, and the user cannot sign in."),
         _("You can enable the user again at any time."),
         notice="anyone",
+        ends_role=True,
         reason="required",
         dangerous=True,
     ),
@@ -95,7 +96,7 @@ def enable(request: Request) -> Response:
         _("The address counts as the user's own: mails go there, and apps trust it."),
         _("Do this only if you know who reads the mailbox."),
         notice="address",
-        told=(_("A notice is sent to the address."),),
+        mentioned=(_("A notice is sent to the address."),),
         reason="required",
     ),
 )
@@ -115,7 +116,7 @@ def confirm(request: Request) -> Response:
         _("Save"),
         _("An empty field removes its value. A former username stays reserved for 180 days."),
         _("Another username or phone number needs a reason."),
-        told=(_("${user} gets an e-mail about another username or phone number."),),
+        mentioned=(_("${user} gets an e-mail about another username or phone number."),),
         fields=FIELDS.format("profile"),
         names=("name", "username", "phone"),
     ),
@@ -142,7 +143,7 @@ def change_profile(request: Request) -> Response:
         _("Change the address"),
         _("A link is mailed to the new address; the change happens when it is opened."),
         notice="address",
-        told=(
+        mentioned=(
             _("Both addresses get an e-mail. The one to the former address can undo the change."),
         ),
         of_disabled=(
@@ -176,6 +177,7 @@ def _deletes_now(request: Request, _user: User) -> Mapping[str, Any]:
         _("All sign-ins and tokens end now, and the user cannot sign in."),
         _("In 7 days the account and its data are erased for good. Until then you can enable it."),
         notice="anyone",
+        ends_role=True,
         reason="required",
         dangerous=True,
         fields=FIELDS.format("delete"),
@@ -214,6 +216,7 @@ def _groups(request: Request, user: User) -> Mapping[str, Any]:
         _("Save the groups"),
         _("The user may do what the chosen groups allow, from the next request."),
         _("Tokens end that carry a permission which the user loses."),
+        ends_role=True,
         fields=FIELDS.format("groups"),
         values=_groups,
     ),
