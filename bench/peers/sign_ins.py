@@ -52,7 +52,7 @@ class SignIns:
             hashed = services.passwords.hash(seed.PASSWORD)
             for number in range(WITH_APP):
                 self._with_app(ctx, f"app{number}@example.com", hashed)
-            db.execute(delete(OutboxMessage))  # the notices of the apps, which nobody reads
+            db.execute(delete(OutboxMessage))  # the notices of the apps
         ref = ClientRef(client.id, client.epoch)
         self.members = folder / "members"
         pairs = [issue(ctx, ref, without_proof(each), "") for each in self.filled.people]

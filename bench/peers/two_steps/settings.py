@@ -48,6 +48,7 @@ ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_RATE_LIMITS = False
+MFA_TOTP_TOLERANCE = 1  # steps of 30 seconds, as at authsite: a code may wait for the hashes
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
 LOGGING = {"version": 1, "disable_existing_loggers": True}
