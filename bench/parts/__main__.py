@@ -1,7 +1,7 @@
 """``python -m bench.parts``: what each part of the work cost the guard, a login and the start.
 
-Each revision gets a separate checkout in ``--folder``, and an environment with what it requires;
-the next run uses both again. All are measured in turns, in processor time: what else the machine
+Each revision gets a separate checkout in ``--folder``, which the next run uses again, and another
+environment than this one if it requires other versions. All are measured in turns, in processor time: what else the machine
 does changes this little, and the same for all. The table has the medians of the rounds, and what
 each revision takes of the first one: the median of the rounds' ratios, with the interval that
 contains it with 95 % (by rank).
@@ -80,14 +80,13 @@ class Revision:
     def __init__(self, folder, name, revision):
         self.id = git("rev-parse", "--short=8", revision, cwd=ROOT)
         self.name, self.checkout = name, folder / self.id
-        self.environment = folder / f"requires-{self._requirements()}"
+        required = git("show", f"{self.id}:{REQUIREMENTS}", cwd=ROOT)
+        name = hashlib.sha256(required.encode()).hexdigest()[:8]
+        self.environment = folder / f"requires-{name}"
         self.python = self.environment / "bin" / "python"
-        if self._requirements() == digest((ROOT / REQUIREMENTS).read_bytes()):
+        if pins(required) <= pins((ROOT / REQUIREMENTS).read_text()):
             self.python = sys.executable
         self.child = None
-
-    def _requirements(self):
-        return digest(git("show", f"{self.id}:{REQUIREMENTS}", cwd=ROOT, strip=False))
 
     def prepare(self):
         """Make the checkout, and the environment unless another revision has the same."""
@@ -230,15 +229,15 @@ def lower_rank(count):
     return rank
 
 
-def git(*arguments, cwd, strip=True):
-    """The output of a git command: a text, or bytes without ``strip``."""
+def git(*arguments, cwd):
+    """The output of a git command."""
     done = subprocess.run(["git", *arguments], cwd=cwd, check=True, stdout=subprocess.PIPE)
-    return done.stdout.decode().strip() if strip else done.stdout
+    return done.stdout.decode().strip()
 
 
-def digest(content):
-    """A short name for what a file contains."""
-    return hashlib.sha256(content).hexdigest()[:8]
+def pins(requirements):
+    """The packages with their versions, without the hashes of their files."""
+    return {line.strip(" \\") for line in requirements.splitlines() if "==" in line}
 
 
 def run(command, cwd):

@@ -1,4 +1,4 @@
-"""``python fill.py FOLDER``: users, an application and tokens; ``… COUNT``: this number of new codes."""
+"""``python fill.py FOLDER``: users, an application, tokens; ``… COUNT``: this number of codes."""
 
 import datetime
 import os
