@@ -1,4 +1,7 @@
-"""examples/kubernetes/authsite.yaml: what it names exists, and its settings are valid."""
+"""examples/kubernetes/authsite.yaml and docs/managed-postgresql.md.
+
+What they name exists, and their settings are valid.
+"""
 
 from functools import cache
 from hashlib import sha256
@@ -10,7 +13,7 @@ import yaml
 from authsite.cli import authsite
 from authsite.platform.settings import load, read_ini
 from authsite.platform.settings.sources import unknown_variables
-from tests.support import servers
+from tests.support import guides, servers
 from tests.support.home import CHECKOUT
 from tests.support.site import SECRET, WEB
 
@@ -137,3 +140,11 @@ def test_the_init_container_can_run_again_and_writes_no_file(tmp_path):
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     assert "the client `web`" in first.stdout + first.stderr
     assert [each.name for each in folder.iterdir()] == ["production.ini"]
+
+
+def test_the_page_has_the_url_of_the_manifest_and_the_timeouts_of_the_role():
+    found = {each.language: each.text for each in guides.blocks("managed-postgresql")}
+    name, _, url = found["ini"].strip().partition("=")
+    assert url.replace("…", "replace") == objects()["Secret", "authsite"]["stringData"][name]
+    [others] = [each for each in guides.blocks("high-availability") if "ALTER ROLE" in each.text]
+    assert found["sql"] == others.text

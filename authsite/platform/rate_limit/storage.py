@@ -10,7 +10,6 @@ from limits.storage import Storage
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Delete,
     Executable,
     String,
     bindparam,
@@ -226,7 +225,7 @@ def _increment(dialect: str) -> Executable:
     )
 
 
-def _clear(dialect: str) -> Delete:
+def _clear(dialect: str) -> Executable:
     statement = delete(LimitCounter).where(LimitCounter.key == bindparam("cleared"))
     waiting = _without_waiting(dialect)
     return statement.returning(LimitCounter.count, *waiting) if waiting else statement
