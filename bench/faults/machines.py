@@ -209,6 +209,23 @@ class Patroni:
             time.sleep(0.05)
         raise RuntimeError(f"Patroni has no leader: {self._logs()}")
 
+    @property
+    def synchronous(self):
+        """The machine that has every answered transaction beside the leader; None without one."""
+        answer = self.leader.asks("/cluster")
+        members = answer.json()["members"] if answer else []
+        names = [each["name"] for each in members if each["role"] == "sync_standby"]
+        return next((each for each in self.machines if each.name in names), None)
+
+    def wait_for_synchronous(self, among, seconds=START_SECONDS):
+        """Until one of the machines is the synchronous standby."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self.synchronous in among:
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"no standby is synchronous: {self._logs()}")
+
     def wait_until_safe(self, seconds=START_SECONDS):
         """Until two standbys follow, one of them synchronously; returns how long it took."""
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""R29: Patroni replaces the leader of three machines, which is killed, hangs or is cut off."""
+"""R29: Patroni replaces one of three machines: a leader, and a synchronous standby."""
 
 import signal
 import time
@@ -17,7 +17,7 @@ from .rig import prepared
 from .rows import limit, none
 from .traffic import TOKEN, Traffic
 
-TTL, LOOP_WAIT = 20, 5  # seconds, of docs/scaling.md
+TTL, LOOP_WAIT, SENDER = 20, 5, 10  # seconds, of docs/scaling.md; SENDER: wal_sender_timeout
 # Fewer logins than in other runs: nine more processes use the cores.
 RATES = {"guard": 26, "refresh": 10, "login": 2, "forgot": 0.5, "logout": 1}
 BACK = 60  # seconds until the machine that was lost has to be a standby again
@@ -25,7 +25,7 @@ UNLOGGED = "SELECT relname FROM pg_class WHERE relpersistence = 'u' AND relkind 
 
 
 def replaced(short):
-    """R29: three times, each after the machine that was lost is a standby again."""
+    """R29: four times, each after the machine that was lost is a standby again."""
     require()
     loose = {f"limits.{name}": "100000/hour" for name in RATE_LIMITS}
     own = {"limits.login-account": f"{ACCOUNT}/60 minutes", "limits": "on"}
@@ -67,35 +67,38 @@ def _reaches(machine):
 
 
 WAYS = (
-    ("killed, with its machine", _killed, _started),
-    ("hangs, with its machine", _hangs, _goes_on),
-    ("cut off from etcd", _cut_off, _reaches),
+    ("leader", "killed, with its machine", _killed, _started),
+    ("leader", "hangs, with its machine", _hangs, _goes_on),
+    ("leader", "cut off from etcd", _cut_off, _reaches),
+    ("synchronous standby", "hangs, with its machine", _hangs, _goes_on),
 )
 
 
 def _lost(made, port, way, short):
-    word, lose, restore = way
+    role, word, lose, restore = way
     machines = made.postgres
     machines.wait_until_safe()
-    former = machines.leader
+    leads = role == "leader"
+    former = machines.leader if leads else machines.synchronous
+    others = [each for each in machines.machines if each is not former]
     workers = made.workers()
     with Traffic(port, made.client, made.sessions, rates=RATES) as traffic:
         time.sleep(4 if short else 15)
         begin = traffic.now()
         lose(former)
-        machines.wait_for_leader([each for each in machines.machines if each is not former])
+        (machines.wait_for_leader if leads else machines.wait_for_synchronous)(others)
         end = traffic.now()
         time.sleep(6 if short else 15)
         restore(former)  # under load: it must not be taken for the leader again
         back = machines.wait_until_safe()
         time.sleep(2 if short else 10)
     made.sessions = [{"access": s.access, "refresh": s.refresh} for s in traffic.sessions]
-    done = f"leader {word}"
+    done, most = f"{role} {word}", (TTL if leads else SENDER + LOOP_WAIT) + LOOP_WAIT
     rows = outage("R29", done, traffic, (begin, end), 3500)
     rows += [
-        limit("R29", done, "Patroni has a new leader after", TTL + LOOP_WAIT, end - begin, "s"),
+        limit("R29", done, f"Patroni has another {role} after", most, end - begin, "s"),
         recovery("R29", done, traffic, end, 5, 5),
-        limit("R29", done, "the former leader is a standby again after", BACK, back, "s"),
+        limit("R29", done, "the machine is a standby again after", BACK, back, "s"),
         none("R29", done, "workers that restarted", new_workers(workers, made)),
         none("R29", done, "tables that are empty (UNLOGGED)", _unlogged(made)),
         none("R29", done, "lockouts that ended", int(not locked(made))),
