@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime
 
-from sqlalchemy import JSON, String
+from sqlalchemy import JSON, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.audit.models import Detail
@@ -24,7 +24,7 @@ class GroupChange(Base):
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
     group_name: Mapped[str] = mapped_column(String(32))
     deletes: Mapped[bool]
-    lost: Mapped[str]
+    lost: Mapped[str] = mapped_column(Text)
     relabel: Mapped[bool]
     after: Mapped[uuid.UUID | None]
     member_count: Mapped[int]
