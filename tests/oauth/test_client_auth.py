@@ -7,7 +7,7 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from authsite.oauth import client_auth, client_secrets, clients
+from authsite.oauth import client_secrets, clients
 from authsite.oauth.models import Client
 from tests.support.acting import acting
 from tests.support.statements import counted
