@@ -34,8 +34,9 @@ PACKAGES = (
     "platform.http",
     # Early: Pyramid tries routes in this order, and these three have the busiest endpoints.
     "guards",
-    "account",
     "oauth",
+    "account",
+    "oauth.mfa",
     "oauth.oidc",
     "platform.rate_limit",
     "platform.audit",

@@ -200,10 +200,12 @@ def _introspect_refresh(
     ctx: Context, client: AskingClient, token: Token, now: datetime
 ) -> IntrospectionAnswer:
     """The token is active exactly if the client would get new tokens for it."""
-    family = find_refreshable(ctx, token, client.id)
+    found = find_refreshable(ctx, token, client.id)
+    if found is None:
+        return {"active": False}
+    family, _resource = found
     if (
-        family is None
-        or not may_refresh(client.type, client.grant_types)
+        not may_refresh(client.type, client.grant_types)
         or not is_accepted(ctx, token, family, now)
         or (family.account and _is_denied(ctx, family.account, family))
         or (family.session_id and code_families.is_denied(ctx, family.id))
