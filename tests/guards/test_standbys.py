@@ -3,14 +3,18 @@
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
+from sqlalchemy import select
 
 from authsite.checks.standbys import standby_findings
+from authsite.platform.db.models import Heartbeat
 from authsite.platform.runtime.counters import STANDBY_READS
 from authsite.platform.settings import Secret
 from authsite.platform.tasks.background import BACKGROUND_TASKS
-from tests.support import databases
+from tests.support import databases, personal
 from tests.support.host import HostSite, hello
 from tests.support.pages import sign_in
 from tests.support.postgres import cluster
@@ -168,6 +172,27 @@ def test_a_standby_answers_introspection(site, servers):
         answer = site.introspect(resource, site.ann)
     assert answer["active"]
     assert answer["email"] == "ann@example.com"
+
+
+def test_a_standby_answers_for_personal_tokens(site, servers):
+    resource, token = site.client("resource-server"), personal.created(site, site.ann)
+    assert get(site, token) == 200  # the first use is written, on the primary
+    settled(site, servers[0])
+    with by_standby(site):
+        assert get(site, token) == 200
+    with by_standby(site):
+        assert site.introspect(resource, token)["active"]
+
+
+def test_the_row_of_a_process_that_has_ended_is_deleted(site):
+    standbys, ended = site.app.registry["authsite"].standbys, uuid4()
+    written_at = datetime.now(UTC) - timedelta(hours=2)
+    with site.db() as db:
+        db.add(Heartbeat(process=ended, moment=1, written_at=written_at))
+    standbys.delete_ended()
+    with site.db() as db:
+        [row] = db.scalars(select(Heartbeat))
+    assert row.process != ended
 
 
 def test_the_primary_decides_on_what_may_change_something_and_for_our_own_api(site):
