@@ -13,14 +13,13 @@ from sqlalchemy import func, select, text, update
 from authsite.oauth.active import FAMILIES
 from authsite.oauth.models import Family
 from authsite.platform.db.last_used import LastUsedTracker
+from authsite.platform.db.standbys import Standbys
 from authsite.platform.runtime import clock
 from tests.support import databases
 from tests.support.extent import volume
 from tests.support.site import Site
 
-UPDATES = text(
-    "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'families'"
-)
+UPDATES = text("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = :name")
 
 
 # SQLite writes every row in its place and has no such thing.
@@ -41,13 +40,13 @@ def site(fresh_url):
     made.database.dispose()
 
 
-def updates(site, expected):
-    """(all, HOT) updates of the families so far, once the ``expected`` ones have been counted."""
+def updates(site, expected, name="families"):
+    """(all, HOT) updates of a table so far, once the ``expected`` ones have been counted."""
     deadline = time.monotonic() + 30
     while True:
         site.database.dispose()  # a server process that ends hands in what it has counted
         with site.database.autocommit.connect() as connection:
-            seen = tuple(connection.execute(UPDATES).one())
+            seen = tuple(connection.execute(UPDATES, {"name": name}).one())
         if seen[0] >= expected or time.monotonic() > deadline:
             return seen
         time.sleep(0.05)
@@ -98,3 +97,10 @@ def test_the_update_of_last_used_is_a_hot_update_too_and_waits_for_no_lock(site)
         assert tracker.write()
         assert [family.used_at is None for family in site.families()] == [True, False]
     assert updates(site, 2) == (2, 2)
+
+
+def test_each_heartbeat_is_a_hot_update(site):
+    standbys = Standbys(site.database, [site.url], timedelta(seconds=1))
+    for _ in range(301):
+        standbys.beat()
+    assert updates(site, 300, "heartbeats") == (300, 300)

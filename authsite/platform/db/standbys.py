@@ -114,8 +114,10 @@ class Standbys:
         try:
             with query_span(self.dialect.name, (compiled.sql,)):
                 [rows] = connection.execute([(compiled, parameters)])
-        except self.dialect.loaded_dbapi.Error:
+        except BaseException as error:
             standby.drop(connection)
+            if not isinstance(error, self.dialect.loaded_dbapi.Error):
+                raise
             STANDBY_READS.add("failed")
             return [], 0
         recent = not rows or self._is_recent(rows[0][-1])
