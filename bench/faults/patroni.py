@@ -30,7 +30,7 @@ def replaced(short):
     loose = {f"limits.{name}": "100000/hour" for name in RATE_LIMITS}
     own = {"limits.login-account": f"{ACCOUNT}/60 minutes", "limits": "on"}
     with prepared(patroni, **(loose | own)) as made, ExitStack() as stack:
-        servers = [Server(made, made.postgres.urls) for _ in range(2)]
+        servers = [Server(made, **made.postgres.variables) for _ in range(2)]
         for server in servers:
             server.start()
             stack.callback(server.stop)
