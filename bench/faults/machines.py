@@ -28,7 +28,7 @@ from .gate import Gate
 NUMBERS = (1, 2, 3)
 OWNER = "postgres"
 ADDRESS = re.compile(r"\b10\.0\.0\.1([123])(?::(\d+))?")
-ETCD, PATRONI, URL = "/etc/default/etcd", "/etc/patroni/config.yml", "authsite.env"
+ETCD, PATRONI, SETTINGS = "/etc/default/etcd", "/etc/patroni/config.yml", "authsite.env"
 FOLDERS = ("/var/lib/etcd", "/var/lib/postgresql", "/var/run/postgresql")
 BIN = "/usr/lib/postgresql/15/bin"
 PACKAGES = {"patroni": "patroni", "etcd": "etcd-server", "nginx": "nginx"}
@@ -38,7 +38,7 @@ START_SECONDS = 90
 def documented():
     """The blocks of docs/scaling.md that are files, by their names, and the SQL as ``sql``."""
     found = guides.blocks("scaling")
-    files = {each.title: each.text for each in found if each.title in (ETCD, PATRONI, URL)}
+    files = {each.title: each.text for each in found if each.title in (ETCD, PATRONI, SETTINGS)}
     [sql] = [each.text for each in found if each.language == "sql"]
     return files | {"sql": sql}
 
@@ -170,14 +170,15 @@ class Patroni:
         return self.wait_for_leader(self.machines)
 
     @property
-    def urls(self):
-        """The URL of the page, with all hosts."""
-        return self.machines[0].rendered(URL).strip().partition("=")[2]
+    def variables(self):
+        """The settings of authsite on the page."""
+        lines = self.machines[0].rendered(SETTINGS).splitlines()
+        return dict(line.split("=", 1) for line in lines)
 
     @property
     def url(self):
         """The URL of the database on the leader."""
-        user, _, _ = self.urls.partition("@")
+        user, _, _ = self.variables["AUTHSITE_DATABASE_URL"].partition("@")
         return f"{user}@127.0.0.1:{self.leader.port('5432')}/{NAME}"
 
     def create(self):

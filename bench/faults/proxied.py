@@ -70,19 +70,20 @@ def rolling(short):
 class Server:
     """``authsite serve`` on a separate port, for as often as it is started.
 
-    ``url``: of the database, if it is not that of ``made``.
+    ``more``: further variables of its environment.
     """
 
-    def __init__(self, made, url=None):
+    def __init__(self, made, **more):
         self.made, self.port, self._stack = made, free_port(), ExitStack()
-        self._url = url or made.postgres.url
+        self._more = more
 
     def start(self):
         """Start it, and wait until it listens."""
         variables = {
             "AUTHSITE_ENV_FILE": os.devnull,
-            "AUTHSITE_DATABASE_URL": self._url,
+            "AUTHSITE_DATABASE_URL": self.made.postgres.url,
             "AUTHSITE_TRUSTED_PROXIES": "127.0.0.1",
+            **self._more,
         }
         server = serving(self.made.ini, WORKERS, port=self.port, **variables)
         self.client = self._stack.enter_context(server)

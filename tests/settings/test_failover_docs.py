@@ -4,8 +4,9 @@ import pytest
 import yaml
 
 from authsite.platform.settings.service_urls import database_url
+from authsite.platform.settings.sources import unknown_variables
 from bench.faults import machines, patroni
-from bench.faults.machines import ETCD, NUMBERS, PATRONI, URL, Machine
+from bench.faults.machines import ETCD, NUMBERS, PATRONI, SETTINGS, Machine
 
 KINDS = ("2379", "2380", "5432", "8008")
 # What differs between three machines and three folders of one.
@@ -96,11 +97,15 @@ def test_the_times_are_those_that_patroni_allows_and_the_run_measures():
     assert times["synchronous_mode"] is True
 
 
-def test_the_url_of_the_page_has_the_role_and_all_three_hosts(three):
+def test_the_settings_of_the_page_have_the_role_and_all_three_hosts(three):
     shown = machines.documented()
-    url = three[0].rendered(URL).strip().partition("=")[2]
+    found = dict(line.split("=", 1) for line in three[0].rendered(SETTINGS).splitlines())
+    assert unknown_variables(found) == []
+    url = found["AUTHSITE_DATABASE_URL"]
     for machine in three:
         assert f"127.0.0.1:{machine.port('5432')}" in url
     assert "target_session_attrs=read-write" in database_url(url).reveal()
     password = url.partition("@")[0].rpartition(":")[2]
     assert f"PASSWORD '{password}'" in shown["sql"]
+    # A refresh without an answer is repeated after the failover.
+    assert int(found["AUTHSITE_REFRESH_GRACE"].removesuffix("s")) > patroni.TTL + patroni.LOOP_WAIT
