@@ -166,6 +166,8 @@ class ExportAnswer(TypedDict):
     """The invitations to the address of the user."""
     sent_invitations: _Rows
     """The invitations that the user has sent."""
+    applications: _Rows
+    """The applications whose ids the other parts name: name and, where it has one, the URL."""
     consents: _Rows
     """The applications that the user has allowed something, and what."""
     sign_ins_of_apps: _Rows

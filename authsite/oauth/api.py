@@ -117,7 +117,8 @@ def token(request: Request) -> TokenAnswer:
     """Authenticate the client and execute the grant (RFC 6749, section 3.2)."""
     body: GrantBody = request.authsite.validated
     reject_query(request)
-    ctx, grant = request.authsite.ctx, grants.find(body.grant_type)
+    ctx = request.authsite.ctx
+    grant = grants.find(ctx, body.grant_type)
     found = identify(ctx, credentials_of(request, body), grant.find(ctx, body))
     return token_response(grants.execute(ctx, grant, found, body), body.scope)
 

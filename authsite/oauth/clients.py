@@ -23,7 +23,7 @@ from authsite.platform.settings.values import OIDC_SCOPES, is_admin
 from authsite.platform.settings.values import scope as scope_name
 from authsite.users.groups.reserved import ADMIN_SCOPES
 
-from .client_auth import hash_secret
+from .client_secrets import hash_secret
 from .invalid_value import InvalidValue
 from .models import CODE_TYPES, DOCUMENT, DYNAMIC, PUBLIC_TYPES, REGISTRABLE_TYPES, Client
 

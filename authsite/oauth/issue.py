@@ -21,7 +21,7 @@ from authsite.users import levels
 from authsite.users.groups.group_scopes import Holder
 from authsite.users.models import User, unchanged_since
 
-from . import scopes
+from . import resources, scopes
 from .active import FAMILIES
 from .codes.models import AuthorizationCode
 from .codes.spend import SPEND_CODE
@@ -29,6 +29,7 @@ from .errors import NotIssued
 from .models import OAUTH, Client, Family
 from .oidc import access_tokens
 from .oidc.access_tokens import Form
+from .resources import RegisteredResource
 from .tokens import Generation, TokenPair, encode_pair, refresh_expiry
 from .unused_clients import noting_first_tokens
 
@@ -138,7 +139,7 @@ def issue(
     scope: str,
     family_id: UUID | None = None,
     *,
-    audience: str | None = None,
+    resource: RegisteredResource | None = None,
 ) -> TokenPair:
     """Insert a new family for the user who has signed in, with this id if it is given.
 
@@ -147,14 +148,14 @@ def issue(
     nothing and `InvalidGrant` is raised. The INSERT and the audit event ``token.issued`` are one
     transaction, which is committed on return.
 
-    ``audience``: the URI of the resource that the tokens are for. The family is granted ``scope``,
-    and the pair has what `scopes.hold` leaves of it. Raises `InvalidScope` if that is nothing, and
-    for an audience `FeatureNotOpen` and `SigningUnavailable`.
+    The family is granted ``scope``, and the pair has what `scopes.hold` leaves of it. Raises
+    `InvalidScope` if that is nothing, and for a resource `FeatureNotOpen` and `SigningUnavailable`.
     """
+    audience = resource.uri if resource else None
     account, family_id = done.account, family_id or uuid4()
     holder = Holder(account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, scope)
-    form = access_tokens.form_for(ctx, audience)
+    form = access_tokens.form_for(ctx, resource)
     owner = _of_user(done, scope, facts.pack(done.amr, audience=audience))
     about = access_tokens.Holder(client.id, account, done.amr, done.auth_at)
     pair = _insert(ctx, client, held, family_id, owner, form, about, audience=audience)
@@ -172,7 +173,8 @@ def issue_for_code(
     owner = {**_of_user(done, code.scope, code.facts), "new_session_id": code.session_id}
     holder = Holder(done.account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, code.scope)
-    form = access_tokens.form_for(ctx, code.audience)
+    resource = resources.find(ctx, code.audience) if code.audience else None
+    form = access_tokens.form_for(ctx, resource)
     about = access_tokens.Holder(client.id, done.account, done.amr, done.auth_at, code.client_url)
     pair = _insert(ctx, client, held, code.id, owner, form, about, code, audience=code.audience)
     scopes.confirm(ctx, holder, code.id, held)
@@ -180,16 +182,17 @@ def issue_for_code(
 
 
 def issue_for_client(
-    ctx: Context, client: CheckedClient, scope: str, *, audience: str | None = None
+    ctx: Context, client: CheckedClient, scope: str, *, resource: RegisteredResource | None = None
 ) -> TokenPair:
     """`issue` for a client that acts for itself and for no user."""
+    audience = resource.uri if resource else None
     values = {
         "new_owner_kind": "client",
         "new_user_id": None,
         "new_user_epoch": None,
         "new_facts": facts.pack(levels.PASSWORD, audience=audience),
     }
-    form, about = access_tokens.form_for(ctx, audience), access_tokens.Holder(client.id)
+    form, about = access_tokens.form_for(ctx, resource), access_tokens.Holder(client.id)
     return _insert(ctx, client, scope, uuid4(), values, form, about, audience=audience)
 
 

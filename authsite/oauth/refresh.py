@@ -31,6 +31,7 @@ from .mfa.errors import PolicyNotMet
 from .models import UNVERIFIED_TYPES, Client, Family
 from .oidc import access_tokens
 from .oidc.access_tokens import Form
+from .resources import RegisteredResource
 from .tokens import (
     REFRESH,
     Generation,
@@ -140,16 +141,15 @@ def refresh(
     token = decode(ctx.services.keys, REFRESH, text, clock.now())
     if token is None:
         raise InvalidGrant
-    family, refreshing = _find_allowed(ctx, token, client_id)
-    audience = unpack(family.facts).audience
-    resources.check_same(requested_resource, audience)
-    form = access_tokens.form_for(ctx, audience)
+    family, resource, refreshing = _find_allowed(ctx, token, client_id)
+    resources.check_same(requested_resource, resource.uri if resource else None)
+    form = access_tokens.form_for(ctx, resource)
     if token.generation == family.generation:
         pair = _rotate(ctx, family, refreshing.bound, requested_scope, form)
         if pair:
             return refreshing.with_id_token(pair)
         # A concurrent request has rotated or revoked the family: read it again.
-        family, refreshing = _find_allowed(ctx, token, client_id)
+        family, _resource, refreshing = _find_allowed(ctx, token, client_id)
     if token.generation > family.generation:
         raise InvalidGrant  # the database was restored from a backup older than the token
     now = clock.now()
@@ -177,7 +177,9 @@ def is_accepted(ctx: Context, token: Token, family: RefreshableFamily, now: date
     return previous and within_grace(now, family.rotated_at, ctx.settings.refresh_grace)
 
 
-def find_refreshable(ctx: Context, token: Token, client_id: UUID) -> RefreshableFamily | None:
+def find_refreshable(
+    ctx: Context, token: Token, client_id: UUID
+) -> tuple[RefreshableFamily, RegisteredResource | None] | None:
     """The family of the token, if it is active, of this client, and within `family-lifetime`.
 
     If it is for a resource, that is still registered, and its scopes limit the granted scope. So do
@@ -190,34 +192,32 @@ def find_refreshable(ctx: Context, token: Token, client_id: UUID) -> Refreshable
     # The token may be from before the setting was changed.
     if limit and limit <= clock.now():
         return None
+    granted, audience = family.granted_scope, unpack(family.facts).audience
     if family.client_type in UNVERIFIED_TYPES:
-        allowed = self_described.limited(ctx.settings, family.granted_scope)
-        family = family._replace(granted_scope=allowed)
-    audience = unpack(family.facts).audience
-    if audience is None:
-        return family
-    resource = resources.find(ctx, audience)
-    if resource is None:
+        granted = self_described.limited(ctx.settings, granted)
+    resource = resources.find(ctx, audience) if audience is not None else None
+    if audience is not None and resource is None:
         return None
     # Its scopes may have become fewer, and are never more than what was granted.
-    return family._replace(granted_scope=resources.scope_for(resource, family.granted_scope))
+    return family._replace(granted_scope=resources.scope_for(resource, granted)), resource
 
 
 def _find_allowed(
     ctx: Context, token: Token, client_id: UUID
-) -> tuple[RefreshableFamily, Refreshing]:
-    family = find_refreshable(ctx, token, client_id)
-    if family is None:
+) -> tuple[RefreshableFamily, RegisteredResource | None, Refreshing]:
+    found = find_refreshable(ctx, token, client_id)
+    if found is None:
         raise InvalidGrant  # a request of another client changes nothing
+    family, resource = found
     if family.account:
         check_account(ctx, family.account)
         if not policy.is_met(ctx.settings, unpack(family.facts).amr, clock.now()):
             raise PolicyNotMet
     if family.session_id is not None:  # what its client requires is checked there
-        return family, code_families.check(ctx, family.id)
+        return family, resource, code_families.check(ctx, family.id)
     if family.account:
         client_groups.check(ctx.settings, family.account, family.require_group, family.acr)
-    return family, OTHER
+    return family, resource, OTHER
 
 
 def _rotate(

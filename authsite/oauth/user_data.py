@@ -1,12 +1,15 @@
 """What the tables of this package have of a user, and the lines of an export."""
 
 from typing import Any, Literal
+from uuid import UUID
 
+from sqlalchemy import select, union
 from typing_extensions import TypedDict
 
+from authsite.context import Context
 from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 
-from . import client_auth, models
+from . import client_secrets, models
 from .codes.models import AuthorizationCode
 from .consents import models as consents
 from .models import FORMER_PERSONAL_TOKEN, OAUTH
@@ -177,11 +180,31 @@ def _complete_client(line: dict[str, Any]) -> None:
     line["id_token_claims"] = "both" if line["id_token_claims"] else "userinfo"
     secrets = filter(None, (line["secrets"], line.pop("previous_secret_hash")))
     line["secrets"] = [
-        {"scheme": client_auth.scheme_of(secret), "hash": secret} for secret in secrets
+        {"scheme": client_secrets.scheme_of(secret), "hash": secret} for secret in secrets
     ]
 
 
+def list_applications(ctx: Context, user_id: UUID) -> list[dict[str, Any]]:
+    """What the ids of clients in the person's export stand for. No client belongs to a user."""
+    known = (consents.Consent, models.Family, models.PersonalToken)
+    used = union(*(select(each.client_id).where(each.user_id == user_id) for each in known))
+    client = models.Client
+    found = ctx.db.execute(
+        select(client.id, client.name, client.document_uri, client.client_uri)
+        .where(client.id.in_(used))
+        .order_by(client.created_at, client.id)
+    )
+    return [{**row, "id": str(row["id"])} for row in found.mappings()]
+
+
 USER_DATA = (
+    UserData(
+        "applications",
+        models.Client,
+        rows=list_applications,
+        # The clients stay; what they have of the user goes with the tables below.
+        retained=True,
+    ),
     UserData(
         "clients",
         models.Client,

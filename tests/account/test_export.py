@@ -95,6 +95,8 @@ def test_an_export_has_everything_about_one_user(exported):
     with site.db() as db:
         assert UUID(app["id"]) in db.scalars(select(Family.id).where(Family.user_id == id)).all()
         assert UUID(browser["id"]) == db.scalars(select(BrowserSession.id)).one()
+    [named] = exported["applications"]
+    assert (named["id"], named["name"]) == (app["client_id"], "test")
     [mail] = exported["mails"]
     assert (mail["kind"], mail["address"], mail["page_url"]) == ("reset", "ann@example.com", RESET)
     events = [each["event"] for each in exported["audit_events"]]

@@ -66,6 +66,19 @@ def test_the_named_endpoints_and_grants_exist(site):
         assert error != "unsupported_grant_type"
 
 
+def test_a_grant_that_is_off_is_named_neither_here_nor_in_the_error_of_an_unknown_one(site_with):
+    """Passkeys need a domain; OpenID Connect needs a base URL, and here it is off."""
+    site = site_with(base_url="https://192.0.2.7", openid="off")
+    named = site.http.get(PATH).json["grant_types_supported"]
+    assert named == [
+        *("password", "client_credentials", "refresh_token"),
+        "urn:authsite:params:oauth:grant-type:mfa",
+    ]
+    told = site.token(site.client(), 400, grant_type="implicit").json["message"]
+    *others, last = named
+    assert told == f"Use one of the grant types {', '.join(others)} and {last}."
+
+
 @pytest.mark.parametrize("strips", [False, True])
 @pytest.mark.parametrize("path", [PATH, f"{PATH}/auth"])
 def test_an_issuer_with_a_path_has_its_document_in_both_forms(site_with, strips, path):

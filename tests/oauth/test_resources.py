@@ -232,3 +232,16 @@ def test_a_login_without_a_resource_has_no_more_statements_than_before(site, key
     with counted(site.database) as plain:
         site.login(keys)
     assert not any("resources" in each or "used_features" in each for each in plain)
+
+
+def test_with_a_resource_a_login_and_a_refresh_read_it_once(site, keys):
+    machines, _tokens = machine(site, MCP)
+    tokens = site.login(keys, resource=MCP)
+    for send in (
+        lambda: site.login(keys, resource=MCP),
+        lambda: site.token(machines, grant_type="client_credentials", resource=MCP),
+        lambda: site.refresh(keys, tokens["refresh_token"], resource=MCP),
+    ):
+        with counted(site.database) as seen:
+            send()
+        assert sum("resources" in each for each in seen) == 1, seen

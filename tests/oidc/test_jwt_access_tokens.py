@@ -127,14 +127,14 @@ def test_a_machine_gets_one_without_a_user(site, server):
     assert not {"acr", "amr", "auth_time", "groups"} & claims.keys()
 
 
-def test_no_token_lives_longer_than_the_setting_says(site_with):
+def test_no_token_lives_longer_than_the_setting_says(frozen, site_with):
     site = openid_provider(site_with, scopes="orders:read: Orders", jwt_expires_in="10m")
     resource(site, API, "orders:read", tokens="jwt")
     app = application(site, scope="orders:read")
     assert tokens_by_code(site, app)["expires_in"] == 600
 
 
-def test_a_shorter_life_of_access_tokens_holds(site_with):
+def test_a_shorter_life_of_access_tokens_holds(frozen, site_with):
     site = openid_provider(site_with, scopes="orders:read: Orders", expires_in="60s")
     resource(site, API, "orders:read", tokens="jwt")
     app = application(site, scope="orders:read")

@@ -46,6 +46,7 @@ CHECKED = {
         f"connect-{name}": ["tests/cli/test_client_add.py"]
         for name in ("airflow", "apache", "django", "flask", "jupyterhub", "superset")
     },
+    "connect-kubernetes": ["tests/authorization/test_kubectl.py"],
     "devices": ["tests/client/test_device.py"],
     "factor-lost": [HERE],
     "forward-auth": ["tests/guards/test_forward_auth_proxies.py"],
@@ -87,7 +88,7 @@ NOT_RUN = {
     "connect-argocd": 2,
     "connect-gitea": 2,
     "connect-grafana": 2,
-    "connect-kubernetes": 4,
+    "connect-kubernetes": 3,
     "connect-nextcloud": 2,
     "connect-oauth2-proxy": 2,
     "django": 1,

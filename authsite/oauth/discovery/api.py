@@ -9,8 +9,7 @@ from pyramid.interfaces import IRoutesMapper
 from pyramid.response import Response
 
 from authsite.oauth.client_auth import METHODS
-from authsite.oauth.grants.table import GRANTS
-from authsite.oauth.models import DEVICE_GRANT
+from authsite.oauth.grants.table import available
 from authsite.oauth.oidc.availability import is_on
 from authsite.oauth.oidc.issuer import issuer_of
 from authsite.platform.http.address import base_path
@@ -25,8 +24,6 @@ from authsite.request_state import Request
 
 from .document import MetadataAnswer
 from .openid import openid_members
-
-OPENID_GRANTS = ("authorization_code", DEVICE_GRANT)
 
 
 class MetadataPath(Parameters):
@@ -87,7 +84,7 @@ def _metadata(request: Request) -> MetadataAnswer:
         "introspection_endpoint_auth_methods_supported": authenticated,
         "revocation_endpoint": endpoint("authsite.oauth.revoke") or "",
         "revocation_endpoint_auth_methods_supported": public,
-        "grant_types_supported": [each for each in GRANTS if on or each not in OPENID_GRANTS],
+        "grant_types_supported": available(services),
         "response_types_supported": ["code"] if on else ["none"],
     }
     if request.authsite.settings.scopes:  # section 3.2: no empty lists

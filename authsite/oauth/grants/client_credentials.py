@@ -39,9 +39,5 @@ def by_client_credentials(
     allowed, default = map(scopes.without_openid, (client.scope, client.default_scope))
     scope = scopes.choose(body.scope, allowed, default)
     resource = resources.choose(ctx, body.resource, client.default_resource)
-    return issue_for_client(
-        ctx,
-        client,
-        resources.scope_for(resource, scope),
-        audience=resource.uri if resource else None,
-    )
+    allowed_there = resources.scope_for(resource, scope)
+    return issue_for_client(ctx, client, allowed_there, resource=resource)

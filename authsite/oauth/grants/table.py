@@ -6,10 +6,13 @@ The types of client that have it as a preset are in `oauth.models`.
 from collections.abc import Mapping
 from typing import Any
 
-from authsite.context import Context
+from authsite.context import Context, Services
 from authsite.oauth.client_auth import AuthenticatedClient, FoundClient
 from authsite.oauth.errors import MissingParameter, UnauthorizedClient, UnsupportedGrantType
+from authsite.oauth.models import DEVICE_GRANT, PASSKEY_GRANT
+from authsite.oauth.oidc.availability import is_on
 from authsite.oauth.tokens import TokenPair
+from authsite.platform.settings.relying_party import relying_party
 
 from .authorization_code import by_authorization_code
 from .client_credentials import by_client_credentials
@@ -34,10 +37,21 @@ GRANTS: Mapping[str, Grant[Any, Any]] = {
 }
 
 
-def find(grant_type: str) -> Grant[Any, Any]:
+OPENID_GRANTS = (by_authorization_code.name, DEVICE_GRANT)
+
+
+def available(services: Services) -> list[str]:
+    """The names of the grants that the settings allow."""
+    off = set() if is_on(services) else set(OPENID_GRANTS)
+    if relying_party(services.settings) is None:
+        off.add(PASSKEY_GRANT)
+    return [name for name in GRANTS if name not in off]
+
+
+def find(ctx: Context, grant_type: str) -> Grant[Any, Any]:
     """The grant of this type; raises `UnsupportedGrantType`."""
     if grant_type not in GRANTS:
-        raise UnsupportedGrantType(GRANTS)
+        raise UnsupportedGrantType(available(ctx.services))
     return GRANTS[grant_type]
 
 

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from authsite.context import Context
 from authsite.oauth import client_groups, resources, scopes
 from authsite.oauth.client_auth import AuthenticatedClient
-from authsite.oauth.errors import GroupRequired, InvalidTarget, LoginFailed
+from authsite.oauth.errors import GroupRequired, LoginFailed
 from authsite.oauth.issue import issue
 from authsite.oauth.resources import RegisteredResource
 from authsite.oauth.tokens import TokenPair
@@ -136,8 +136,7 @@ def complete(ctx: Context, client: AuthenticatedClient, done: Complete, asked: A
         )
         raise GroupRequired
     family_id = uuid4()
-    audience = asked.resource.uri if asked.resource else None
-    pair = issue(ctx, client, done, asked.scope, family_id, audience=audience)
+    pair = issue(ctx, client, done, asked.scope, family_id, resource=asked.resource)
     if done.notify:
         notices.send_new_device(ctx, done.account, family_id)
     return pair
@@ -200,8 +199,7 @@ def _asked_before(
 ) -> Asked:
     """What the login asked for when it began, as far as the client may still have it."""
     stored = pending.target.resource
-    if resource and resource != stored:
-        raise InvalidTarget
+    resources.check_same(resource, stored)
     found = resources.choose(ctx, stored, None)
     allowed = set(scopes.without_openid(f"{client.scope} {client.default_scope}").split())
     scope = " ".join(each for each in scopes.parse(pending.target.scope or "") if each in allowed)

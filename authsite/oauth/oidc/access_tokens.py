@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from authsite.context import Context, Services
-from authsite.oauth import resources
 from authsite.oauth.models import JWT
+from authsite.oauth.resources import RegisteredResource
 from authsite.oauth.tokens import (
     BearerToken,
     Generation,
@@ -75,13 +75,12 @@ class Form:
         return replace(pair, access_token=text, expires_in=max(0, expires - now))
 
 
-def form_for(ctx: Context, audience: str | None) -> Form:
-    """The form of access tokens for the resource with this URI.
+def form_for(ctx: Context, resource: RegisteredResource | None) -> Form:
+    """The form of access tokens for a resource, or for none.
 
     Ask for it before anything is written. With `openid` off they are opaque, since no key is
     published. Raises `SigningUnavailable` if no key can sign.
     """
-    resource = resources.find(ctx, audience) if audience is not None else None
     if resource is None or resource.tokens != JWT or not is_on(ctx.services):
         return Form(ctx)
     ring.require_signers(ctx, RS256)
