@@ -115,8 +115,8 @@ def recorded(database):
 def scans(database, statement, parameters, limited=False):
     """The growing tables of which ``statement`` would read more than an index points to.
 
-    With ``limited`` the first rows of a table, without a filter and under a LIMIT, are no scan; for
-    PostgreSQL alone.
+    ``limited``: on PostgreSQL, without those of which it reads the first rows in the order of an
+    index, without a filter and under a LIMIT.
     """
     with database.transactional.connect() as connection:
         driver = connection.connection.driver_connection
