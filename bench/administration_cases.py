@@ -158,6 +158,8 @@ def all_cases(site):
 def _kind_of(route):
     """What the id in a path of this route is of."""
     words = route.removeprefix(API).removeprefix(ROUTES).split(".")
+    if words in (["users", "token"], ["users", "factor"]):
+        return f"{words[1]}_owner"
     if words[0] == "groups":
         return "member"
     return {"clients": "client", "invitations": "invitation"}.get(words[0], "user")
@@ -180,6 +182,11 @@ def values(site):
         )
         oldest = one("SELECT request_id FROM audit_events ORDER BY id LIMIT 1")
         session = one("SELECT id FROM web_sessions WHERE user_id = :it LIMIT 1", it=middle.id)
+        token = one(
+            "SELECT id, user_id FROM personal_tokens"
+            " WHERE revoked_at IS NULL AND expires_at > now() LIMIT 1"
+        )
+        factor = one("SELECT id, user_id FROM totp_factors LIMIT 1")
         dates = one(
             "SELECT to_char(now() - interval '400 days', 'YYYY-MM-DD'),"
             " to_char(now() + interval '1 day', 'YYYY-MM-DD')"
@@ -197,8 +204,10 @@ def values(site):
             "invitation": one("SELECT id FROM invitations LIMIT 1").id,
             "mail": one("SELECT id FROM outbox WHERE state = 'dead' LIMIT 1").id,
             "sid": session.id,
-            "tid": one("SELECT id FROM personal_tokens LIMIT 1").id,
-            "fid": one("SELECT id FROM totp_factors LIMIT 1").id,
+            "tid": token.id,
+            "token_owner": token.user_id,
+            "fid": factor.id,
+            "factor_owner": factor.user_id,
             "request_id": newest.request_id,
             "address": newest.address,
             "newest_at": newest.at.isoformat().replace("+00:00", "Z"),

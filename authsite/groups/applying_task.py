@@ -15,6 +15,7 @@ import structlog
 from sqlalchemy import select
 
 from authsite.context import Job, Services
+from authsite.platform.runtime.counters import TASK_SUCCESS
 from authsite.platform.tasks.background import Attempts
 from authsite.platform.tasks.transaction import transaction
 
@@ -23,6 +24,7 @@ from .models import GroupChange
 
 log = structlog.get_logger("authsite.groups")
 
+NAME = "group_changes"
 INTERVAL, JITTER = 5.0, 2.0  # seconds, so that processes do not look at the same time
 REST = 0.5  # times the duration of a step, in which only requests use the database
 STOP_TIMEOUT = 2.0  # seconds; a step that is interrupted is rolled back and repeated later
@@ -36,7 +38,7 @@ def make_job(services: Services) -> Job:
 
 def run(services: Services, stop: threading.Event) -> None:
     """Look for changes until ``stop`` is set. Survives every error, and logs each kind once."""
-    attempts = Attempts("group_changes", log)
+    attempts = Attempts(NAME, log)
     while not stop.wait(INTERVAL + randbelow(round(JITTER * 1000)) / 1000):
         with attempts.attempt():
             apply_all(services, stop)
@@ -50,6 +52,7 @@ def apply_all(services: Services, stop: threading.Event) -> None:
             began = perf_counter()
             with transaction(services) as ctx:
                 more = applying.step(ctx, change_id, wait=False)
+            TASK_SUCCESS.note(NAME)
             stop.wait(REST * (perf_counter() - began))
 
 

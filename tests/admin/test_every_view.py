@@ -3,19 +3,10 @@
 import pytest
 from structlog.testing import capture_logs
 
-from tests.support.administrators import SETTINGS
 from tests.support.walk import views, walked
-from tests.support.walk_admin import administration
+from tests.support.walk_admin import WALKED, administration
 
 PREFIX = "authsite.admin."
-WALKED = {
-    **SETTINGS,
-    "limits": "on",
-    "limits_storage": "database",
-    "base_url": "http://localhost",
-    "scopes": "\n  notes:read: Read notes",
-    "personal_token_scopes": "notes:read",
-}
 
 
 @pytest.fixture

@@ -112,19 +112,26 @@ def recorded(database):
         yield seen
 
 
-def scans(database, statement, parameters):
-    """The growing tables of which ``statement`` would read more than an index points to."""
+def scans(database, statement, parameters, limited=False):
+    """The growing tables of which ``statement`` would read more than an index points to.
+
+    ``limited``: on PostgreSQL, without those of which it reads the first rows in the order of an
+    index, without a filter and under a LIMIT.
+    """
     with database.transactional.connect() as connection:
         driver = connection.connection.driver_connection
         if database.transactional.dialect.name == "sqlite":
             rows = driver.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
             return _of_sqlite([row[3] for row in rows])
         if "$1" not in statement:
-            return _of_postgresql(driver.execute(EXPLAIN.format("") + statement, parameters))
+            plan = driver.execute(EXPLAIN.format("") + statement, parameters)
+            return _of_postgresql(plan, limited)
         # Prepared on the server: sooner or later it takes the plan that is for any parameters.
         raw = RawCursor(driver)
-        anyhow = _of_postgresql(driver.execute(EXPLAIN.format("GENERIC_PLAN, ") + statement))
-        now = _of_postgresql(raw.execute(EXPLAIN.format("") + statement, parameters))
+        anyhow = _of_postgresql(
+            driver.execute(EXPLAIN.format("GENERIC_PLAN, ") + statement), limited
+        )
+        now = _of_postgresql(raw.execute(EXPLAIN.format("") + statement, parameters), limited)
         return sorted({*anyhow, *now})
 
 
@@ -133,11 +140,10 @@ def _of_sqlite(details):
     return sorted(set(scanned) & GROWING)
 
 
-def _of_postgresql(cursor):
+def _of_postgresql(cursor, limited=False):
     [([answer],)] = cursor.fetchall()
-    plan = answer["Plan"]
     return sorted({
-        node["Relation Name"] for node in _nodes(plan)
+        node["Relation Name"] for node in _nodes(answer["Plan"], limited)
         if node.get("Relation Name") in GROWING and node["Node Type"].endswith("Scan")
         # What finds the rows of a bitmap scan is the node below it, which names no table.
         and any("Index Cond" not in index for index in _indexes(node))
@@ -150,7 +156,20 @@ def _indexes(node):
     return [part for part in _nodes(node) if part["Node Type"] == "Bitmap Index Scan"]
 
 
-def _nodes(plan):
+def _nodes(plan, limited=False):
+    """The nodes of a plan; with ``limited`` without those that a LIMIT ends after some rows."""
+    if limited and plan["Node Type"] == "Limit" and (first := _first_rows(plan)):
+        plan = {**plan, "Plans": [each for each in plan["Plans"] if each is not first]}
     yield plan
     for part in plan.get("Plans", ()):
-        yield from _nodes(part)
+        yield from _nodes(part, limited)
+
+
+def _first_rows(plan):
+    """The node below a LIMIT, if it reads a table in the order of an index, without a filter."""
+    node = below = plan["Plans"][0]
+    while below["Node Type"] in ("Incremental Sort", "Subquery Scan") and "Filter" not in below:
+        below = below["Plans"][0]
+    if "Filter" in below or below.get("Node Type") not in ("Index Scan", "Index Only Scan"):
+        return None
+    return node

@@ -17,6 +17,14 @@ from tests.support.pages import csrf_of
 
 WHY = {"reason": "asked for by phone"}
 API = "/v1/admin"
+WALKED = {
+    **administrators.SETTINGS,
+    "limits": "on",
+    "limits_storage": "database",
+    "base_url": "http://localhost",
+    "scopes": "\n  notes:read: Read notes",
+    "personal_token_scopes": "notes:read",
+}
 
 
 class Administration:

@@ -120,15 +120,24 @@ def lift_limits(ctx: Context, by: Administrator, user: User, reason: str | None)
     return lifted
 
 
+def count_export(ctx: Context, by: Administrator) -> None:
+    """Count an export by ``by``, once in a request.
+
+    A view calls it before the transaction reads or writes. Raises `TooManyAttempts` over the limit
+    ``admin-export`` of the caller.
+    """
+    ctx.limits.count("admin-export", by.limit_subject)
+
+
 def export_data(
     ctx: Context, by: Administrator, user: User, reason: str | None = None
 ) -> dict[str, Any]:
     """Everything that is stored about the user, ready for JSON. Never for a client.
 
-    Raises `TooManyAttempts` over the limit ``admin-export`` of the caller.
+    Count it first (`count_export`).
     """
     cause = reasons.cause(by, reason)
     subject.require_person(by, "exports:read")
-    ctx.limits.count("admin-export", by.limit_subject)
+    count_export(ctx, by)
     found = subject.lock(ctx, by, user)
     return export.export_as_administrator(ctx, found, cause)

@@ -10,6 +10,7 @@ from pyramid.response import Response
 from authsite.account import active_sessions
 from authsite.admin.confirming import OptionalReason, RequiredReason, confirming
 from authsite.admin.errors import UnknownObject
+from authsite.admin.guard import administrator_of
 from authsite.admin.users import access, actions
 from authsite.oauth.personal import service as personal_tokens
 from authsite.platform.i18n import _
@@ -253,6 +254,7 @@ def send_verification(request: Request) -> Response:
 )
 def export(request: Request) -> Response:
     """Everything that is stored about the user, as a file."""
+    access.count_export(request.authsite.ctx, administrator_of(request))
     ctx, by, user = acting(request)
     found = access.export_data(ctx, by, user, request.authsite.validated.reason)
     response: Response = request.response
