@@ -68,9 +68,10 @@ lint: $(TESTS)
 bench: $(TESTS)
 	$(BIN)/python -m bench
 
-# Compares authsite with other services in one run: about 40 minutes, on an idle machine.
+# Compares authsite with other services in one run, for docs/performance.md: about an hour, on an
+# idle machine.
 bench-peers: $(TESTS)
-	$(BIN)/python -m bench.peers $(PEERS)
+	$(BIN)/python -m bench.peers $(PEERS) --write
 
 # Breaks what the service depends on, while it is in use: docs/reliability.md. R4,R5 with ONLY=;
 # seconds instead of minutes with SHORT=yes, which leaves the page as it is.

@@ -34,8 +34,9 @@ PACKAGES = (
     "platform.http",
     # Early: Pyramid tries routes in this order, and these three have the busiest endpoints.
     "guards",
-    "account",
     "oauth",
+    "account",
+    "oauth.mfa",
     "oauth.oidc",
     "platform.rate_limit",
     "platform.audit",
@@ -101,7 +102,7 @@ def compose(
     from pyramid_retry import BeforeRetry
 
     from authsite.context import OF_COMMAND
-    from authsite.guards.policy import DefaultDenyPolicy
+    from authsite.guards.default_deny import DefaultDenyPolicy
     from authsite.platform.db.conflicts import RETRIES, pause
     from authsite.platform.http.application import HttpApplication
     from authsite.request_state import freeze_request_class

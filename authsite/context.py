@@ -16,6 +16,7 @@ from authsite.platform.crypto.sealing import SealingKeys, sealing_keys
 from authsite.platform.db.engine import Database, open_database
 from authsite.platform.db.last_used import LastUsedTracker, precision
 from authsite.platform.db.privileges import warn_of_superuser
+from authsite.platform.db.standbys import Standbys
 from authsite.platform.http.outbound_slots import OutboundSlots
 from authsite.platform.passwords import HashPool, Passwords
 from authsite.platform.registrations import Registrations
@@ -62,6 +63,8 @@ class Services:
     outbound_slots: OutboundSlots = field(default_factory=OutboundSlots)
     open_features: set[str] = field(default_factory=set)
     """What `installation.features.is_open` has found open."""
+    standbys: Standbys | None = None
+    """With `database-read-url`: what guards and introspection may read from."""
 
 
 def make_services(settings: Settings, *, limits: bool = True) -> Services:
@@ -70,6 +73,8 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
     Commands need no rate limits: without ``limits`` the library for them is not imported.
     """
     database = open_database(settings.database_url.reveal())
+    read_urls = revealed(settings.database_read_url)
+    standbys = Standbys(database, read_urls, settings.database_read_lag) if read_urls else None
     rate_limits = None
     if limits and settings.limits:
         from authsite.platform.rate_limit.factory import make_limiter
@@ -92,6 +97,7 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
         ),
         rate_limits=rate_limits,
         last_used=LastUsedTracker(database, precision(settings.session_idle)),
+        standbys=standbys,
     )
 
 

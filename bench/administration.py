@@ -204,7 +204,7 @@ def behind(case):
         found = case.query(place.values)
         for _ in range(2):
             answer = place.ask(case, found)
-            cursor = re.search(r'cursor=([\w-]+)|"next": ?"([\w-]+)"', answer.text)
+            cursor = re.search(r'cursor=([\w.:~-]+)|"next": ?"([\w.:~-]+)"', answer.text)
             if cursor is None:
                 return None
             found = {**found, "cursor": cursor[1] or cursor[2]}

@@ -1,13 +1,15 @@
 """Some of the batches in which the group with a tenth of all users is changed and deleted."""
 
 import time
+from functools import partial
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from authsite.context import Context
-from authsite.groups import service
-from authsite.groups.service import BATCH, GroupValues
+from authsite.groups import applying, service
+from authsite.groups.applying import BATCH
+from authsite.groups.service import GroupValues
 from authsite.platform.audit.cause import Cause
 from authsite.platform.http.request_info import RequestInfo
 from authsite.users.groups.models import GroupMember
@@ -34,16 +36,11 @@ def measure(place):
             ("unbind the scope", GroupValues(scopes="")),
         ):
             with db.begin():
-                effect = service.change(ctx, LARGE, values, Cause("command"))
-            after = [None]
-
-            def update(effect=effect, after=after):
-                after[0] = service.update_members(ctx, LARGE, effect, after[0])
-
-            _report(place, db, name, update, members)
-        _report(
-            place, db, "delete", lambda: service.remove_some(ctx, LARGE, Cause("command")), members
-        )
+                change = service.change(ctx, LARGE, values, Cause("command"))
+            _report(place, db, name, partial(applying.step, ctx, change), members)
+        with db.begin():
+            change = service.delete(ctx, LARGE, Cause("command"))
+        _report(place, db, "delete", partial(applying.step, ctx, change), members)
 
 
 def _report(place, db, name, step, members):

@@ -73,7 +73,9 @@ class Grown:
     def __init__(self, folder, url, size):
         self.size, self.folder = size, folder / str(size)
         self.folder.mkdir(exist_ok=True)
-        self.url = _database(url, f"growth_{size}") if url else f"sqlite:///{self.folder}/g.sqlite"
+        self.url = (
+            database_beside(url, f"growth_{size}") if url else f"sqlite:///{self.folder}/g.sqlite"
+        )
         self.ini = ini(self.folder, self.url)
         settings = {"authsite.secret": SECRET, "authsite.database-url": self.url}
         cfg = load({**settings, "authsite.limits": "off"}, {})
@@ -257,7 +259,7 @@ def _start(kind):
     return UUID(int=int(at * 2**128))
 
 
-def _database(server, name):
+def database_beside(server, name):
     """The URL of database ``name`` beside the one that ``server`` names; made if it is missing."""
     with psycopg.connect(server, autocommit=True) as connection:
         if not connection.execute(

@@ -23,11 +23,14 @@ from sqlalchemy.orm import Session
 from authsite.context import Context, make_services
 from authsite.oauth import registered, registration
 from authsite.oauth.client_fields import ClientFields
-from authsite.oauth.codes.service import NewCode, SignInFacts, store
+from authsite.oauth.codes.service import NewCode, SignInFacts, add
+from authsite.oauth.codes.text import CODE
 from authsite.oauth.consents import service as consents
 from authsite.oauth.issue import ClientRef, issue
 from authsite.oauth.oidc import id_tokens
 from authsite.oauth.oidc.keys import ring, rotation
+from authsite.oauth.tokens import expiry
+from authsite.platform.crypto.sealed import IdText
 from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.runtime import clock
 from authsite.platform.settings import load as load_settings
@@ -73,7 +76,10 @@ def measure(folder, url, rounds, seconds):
         "guard (forward auth)": lambda _: {"path": "/v1/guard/api", "tokens": files["access"]},
         "userinfo": lambda _: {"path": "/v1/oauth/userinfo", "tokens": made.tokens},
         "authorize": lambda _: {"path": made.authorize, "cookies": made.cookies},
-        "code exchange": lambda number: {**token, "bodies": made.codes(number, seconds)},
+        "code exchange": lambda number: {
+            **token,
+            "bodies": made.codes(number, CODES_PER_SECOND * seconds),
+        },
     }
     seen = {name: [] for name in jobs}
     with machine.process(*serve, port=port, AUTHSITE_ENV_FILE=os.devnull):
@@ -136,7 +142,7 @@ class Filled:
             db.execute(insert(LoginName).values(key=email, kind="email", user_id=user.id))
             yield user
 
-    def codes(self, number, seconds):
+    def codes(self, name, count):
         """A file of exchanges, each of one new code; never twice of one person in a row."""
         form = {
             "grant_type": "authorization_code", "redirect_uri": CALLBACK,
@@ -147,13 +153,19 @@ class Filled:
         bodies = []
         with Session(self.services.database.transactional) as db, db.begin():
             ctx = Context(self.services, RequestInfo, lambda: db)
-            for turn in range(CODES_PER_SECOND * seconds):
+            for turn in range(count):
                 account = self.people[turn % PEOPLE]
                 row = self.rows[account.id]
                 session = SignInFacts(row.id, row.facts, row.auth_at, row.recognized)
                 new = NewCode(self.client, account, session, CALLBACK, CHALLENGE, SCOPE, None, "n")
-                bodies.append(f"code={store(ctx, new)}{tail}")
-        return self._write(f"codes.{number}", bodies)
+                code_id, until = (
+                    uuid.uuid4(),
+                    expiry(clock.now(), self.services.settings.code_expires_in),
+                )
+                add(ctx, new, code_id, until)
+                text = CODE.encode(self.services.keys, IdText(code_id, int(until.timestamp())))
+                bodies.append(f"code={text}{tail}")
+        return self._write(f"codes.{name}", bodies)
 
     @property
     def signature(self):

@@ -5,14 +5,42 @@ from pathlib import Path
 
 import pytest
 
+from bench.peers import table
+
 ROOT = Path(__file__).parents[1]
-# It imports a module that is given to it at run time (bench/peers/__main__.py).
-GIVEN = {"bench.peers.measure"}
-MODULES = [
-    ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in ROOT.glob("bench/**/*.py")
-]
+# They import modules that are given to them at run time (bench/peers/__main__.py), or Django.
+GIVEN = {"bench.peers.measure", "bench.peers.logins"}
+APART = ("bench.peers.toolkit.", "bench.peers.two_steps.")
+MODULES = sorted(
+    name
+    for path in ROOT.glob("bench/**/*.py")
+    if (name := ".".join(path.relative_to(ROOT).with_suffix("").parts)) not in GIVEN
+    and not name.startswith(APART)
+)
 
 
-@pytest.mark.parametrize("module", sorted(set(MODULES) - GIVEN))
+@pytest.mark.parametrize("module", MODULES)
 def test_each_benchmark_can_be_imported(module):
     importlib.import_module(module)
+
+
+def test_the_table_of_the_peers_is_written_between_its_marks_and_only_by_a_run_that_counts():
+    row = {"rps": 1234.5, "rps_all": [1234.5], "bad_status": 0, "foreign_cores": 0.02}
+    ours = {own: dict(row) for own, _words in table.RATES.values()}
+    peer = {"postgres adapter, 1 process: userinfo": dict(row, rps=99.94)}
+    results = {table.OURS: ours, "oidc": peer}
+    run = {"results": results, "when": "2026-11-26T14:23:33+00:00", "machine": "2 x cores"}
+    text = (ROOT / "docs" / "performance.md").read_text()
+    page = table.page(run, text)
+    [line] = [line for line in page.splitlines() if line.startswith("| userinfo | **")]
+    assert line == "| userinfo | **1,234** | — | — | — | — | 99.9 | — |"
+    assert "26 November 2026" in page
+    assert page.partition(table.MARKS[0])[0] == text.partition(table.MARKS[0])[0]
+    assert page.partition(table.MARKS[1])[2] == text.partition(table.MARKS[1])[2]
+    for wrong in ({"foreign_cores": 0.2}, {"bad_status": 1}):
+        ours["userinfo"] = row | wrong
+        with pytest.raises(SystemExit, match="idle machine"):
+            table.page(run, text)
+    del ours["userinfo"]
+    with pytest.raises(SystemExit, match="Not measured: userinfo"):
+        table.page(run, text)

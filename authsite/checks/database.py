@@ -7,6 +7,7 @@ from authsite.platform.runtime.causes import cause_of
 from authsite.platform.settings import Settings
 
 from .findings import Finding, line
+from .standbys import standby_findings
 
 if TYPE_CHECKING:
     from authsite.context import Services
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def database_findings(services: "Services", *, counts: bool = True) -> Iterator[Finding]:
-    """Schema, features, rights, secret, audit trail, clients and users.
+    """Schema, features, rights, standbys, secret, audit trail, clients and users.
 
     Only the first of these if the schema cannot be used. Without ``counts`` none that reads a whole
     table of users or tokens.
@@ -36,6 +37,7 @@ def database_findings(services: "Services", *, counts: bool = True) -> Iterator[
             yield line("database-superuser", "database-url", advice=privileges.SUPERUSER)
         if not has_time_limit(database.autocommit):
             yield line("database-untimed", "database-url")
+        yield from standby_findings(services)
         yield from _secrets(cfg, database)
         yield from _audit_trail(cfg, database)
         yield from _clients(cfg, database)

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from . import mails
+from .applying import TASK
 from .user_data import USER_DATA
 
 if TYPE_CHECKING:
@@ -10,7 +11,12 @@ if TYPE_CHECKING:
 
 
 def includeme(config: "Configurator") -> None:
-    """The tables of groups, and the mails to the owners."""
+    """The tables of groups, the mails to the owners, and the task for large groups."""
     config.add_user_data(*USER_DATA)
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)
+    config.add_background_task(
+        TASK,
+        "authsite.groups.applying_task.make_job",
+        enabled=config.registry["authsite"].settings.janitor,
+    )

@@ -37,6 +37,23 @@ class GroupTaken(ApiError):
         )
 
 
+class GroupEnding(ApiError):
+    """A group of this name was deleted, and its members are still being removed."""
+
+    summary = "A group of this name was deleted, and its members are still being removed."
+    status = 409
+    code = "conflict"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            _(
+                "The group ${name} was deleted, and its members are still being removed. Wait until"
+                " that has ended, or use another name.",
+                mapping={"name": name},
+            )
+        )
+
+
 class GroupInUse(ApiError):
     """Clients are for the members of this group alone."""
 

@@ -1,39 +1,34 @@
-"""Create, change, delete and list groups.
+"""Create, change, delete and list groups; `authsite.groups.applying` goes through the members."""
 
-The steps that concern every member of a group come in batches, each a separate transaction, so
-that a group may have any number of members.
-"""
-
-import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
+from uuid import UUID
 
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from authsite.context import Context
-from authsite.oauth import client_groups, scope_loss
+from authsite.oauth import client_groups
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
-from authsite.platform.audit.service import About, record, record_all
+from authsite.platform.audit.service import record
 from authsite.platform.i18n import _
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import is_admin
-from authsite.users.groups import labels
 from authsite.users.groups.models import Group, GroupMember
 from authsite.users.groups.reserved import RESERVED, is_reserved
 from authsite.users.levels import LEVELS
-from authsite.users.locks import lock_all
 
-from . import members
-from .errors import GroupInUse, GroupTaken, InvalidGroup, ReservedName, UnknownGroup
+from . import applying
+from .applying import Effect
+from .errors import GroupEnding, GroupInUse, GroupTaken, InvalidGroup, ReservedName, UnknownGroup
 from .lookup import find, is_name
+from .models import GroupChange
 
 MAX_TITLE, MAX_SCOPE = 100, 1024  # characters: the size of the columns
-BATCH = 500  # members
 
 
 class GroupValues(NamedTuple):
@@ -47,16 +42,6 @@ class GroupValues(NamedTuple):
     require_acr: str | None = None
 
 
-class Effect(NamedTuple):
-    """What a change of a group means for its members; `update_members` goes through them.
-
-    ``lost``: the scopes that members may have lost. ``relabel``: their labels must be written.
-    """
-
-    lost: frozenset[str] = frozenset()
-    relabel: bool = False
-
-
 class ShownGroup(NamedTuple):
     """A group, reserved or not. A reserved one has no times."""
 
@@ -67,12 +52,14 @@ class ShownGroup(NamedTuple):
     member_count: int
     created_at: str | None = None
     updated_at: str | None = None
+    pending_count: int = 0
+    """How many members the last changes have not come to yet."""
 
 
 def create(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Group:
     """Create a group without members.
 
-    Raises `InvalidGroup`, `ReservedName` and `GroupTaken`.
+    Raises `InvalidGroup`, `ReservedName`, `GroupTaken` and `GroupEnding`.
     """
     if not is_name(name):
         raise InvalidGroup("name", _("use 1 to 32 of the characters a-z, 0-9, colon, _ and -"))
@@ -93,17 +80,19 @@ def create(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Group:
             ctx.db.flush()
     except IntegrityError:
         raise GroupTaken(name) from None
+    if applying.deletion_of(ctx.db, name):
+        raise GroupEnding(name)
     record(ctx, Event.GROUP_CREATED, details=_details(group, cause))
     return group
 
 
-def change(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Effect | None:
-    """Change the given values. Returns what it means for the members, or None for nothing.
+def change(ctx: Context, name: str, given: GroupValues, cause: Cause) -> UUID | None:
+    """Change the given values. Returns the id of what is to be applied to the members, if anything.
 
-    Of a change of nothing there is no event. When this is committed, `update_members` goes through
-    the members. Who was stopped in between can do the same again: the effect is that of all scopes
-    that members may have lost, and of the level, if they are given. Raises `UnknownGroup`,
-    `ReservedName` and `InvalidGroup`.
+    Of a change of nothing there is no event. When this is committed, `applying.step` goes through
+    the members. Who was stopped in between can do the same again: it concerns all scopes that
+    members may have lost, and the level, if they are given. Raises `UnknownGroup`, `ReservedName`
+    and `InvalidGroup`.
     """
     group = find(ctx.db, name, alone=True)
     before = group.title, group.scopes, group.require_acr
@@ -114,71 +103,43 @@ def change(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Effect 
         group.scopes = _scopes(ctx.settings, given.scopes, bound)
     if given.require_acr is not None:
         group.require_acr = _level(given.require_acr)
-    if before != (group.title, group.scopes, group.require_acr):
+    changed = before != (group.title, group.scopes, group.require_acr)
+    if changed:
         group.updated_at = clock.now()
         ctx.db.flush()
-        record(ctx, Event.GROUP_CHANGED, details=_details(group, cause))
     lost: set[str] = set()
     if given.scopes is not None:
         lost = (bound | ctx.settings.scopes.for_groups) - set(group.scopes.split())
     if given.require_acr is not None:
         lost |= set(group.scopes.split())
-    relabel = given.require_acr is not None
-    return Effect(frozenset(lost), relabel) if lost or relabel else None
+    effect = Effect(frozenset(lost), relabel=given.require_acr is not None)
+    begun = applying.begin(ctx, name, effect, cause)
+    if changed:
+        record(ctx, Event.GROUP_CHANGED, details=_details(group, cause, **_number(begun)))
+    return begun.id if begun else None
 
 
-def update_members(
-    ctx: Context, name: str, effect: Effect, after: uuid.UUID | None = None
-) -> uuid.UUID | None:
-    """Write the labels of some members, and end their tokens that carry a scope they have lost.
+def delete(ctx: Context, name: str, cause: Cause) -> UUID | None:
+    """Delete a group, whose members leave it by `applying.step`.
 
-    Tokens stay where another group gives the scope. A batch has the members after the id ``after``.
-    Returns the id of the last one, or None if there are no more. Call it outside of a transaction
-    that has changed the group, each batch in a separate one.
+    From here on no token gets its scopes. Returns the id of what is to be applied, or None for a
+    group without members. Who was stopped in between can do the same again. Raises `UnknownGroup`,
+    `ReservedName`, and `GroupInUse` while a client requires the group.
     """
-    query = select(GroupMember.user_id).where(GroupMember.group_name == name)
-    if after is not None:
-        query = query.where(GroupMember.user_id > after)
-    found = ctx.db.scalars(query.order_by(GroupMember.user_id).limit(BATCH)).all()
-    if effect.relabel and found:
-        lock_all(ctx.db, found)
-        labels.write(ctx.db, found)
-    scope_loss.end_lost(ctx, found, effect.lost)
-    return found[-1] if len(found) == BATCH else None
-
-
-def remove_some(ctx: Context, name: str, cause: Cause) -> bool:
-    """Remove a batch of the members of a group that is to be deleted.
-
-    Returns whether there may be more.
-
-    Raises `UnknownGroup`, `ReservedName` and `GroupInUse`.
-    """
-    scopes = find(ctx.db, name).scopes
+    try:
+        group = find(ctx.db, name, alone=True)  # from here on it gets no new member
+    except UnknownGroup:
+        if already := applying.deletion_of(ctx.db, name):
+            return already
+        raise
     if clients := client_groups.clients_of(ctx.db, name):
         raise GroupInUse(name, clients)
-    query = select(GroupMember.user_id).where(GroupMember.group_name == name)
-    found = ctx.db.scalars(query.order_by(GroupMember.user_id).limit(BATCH)).all()
-    left = members.leave_all(ctx, name, found)
-    scope_loss.end_lost(ctx, left, set(scopes.split()))
-    causes: list[About] = [
-        {"user_id": user_id, "details": cause.details(group=name)} for user_id in left
-    ]
-    record_all(ctx, Event.GROUP_MEMBER_REMOVED, causes)
-    return len(found) == BATCH
-
-
-def delete(ctx: Context, name: str, cause: Cause) -> None:
-    """Delete a group with its members. Call `remove_some` first, so that few are left.
-
-    Raises `UnknownGroup`, `ReservedName`, and `GroupInUse` while a client requires the group.
-    """
-    group = find(ctx.db, name, alone=True)  # from here on it gets no new member
-    while remove_some(ctx, name, cause):
-        pass
+    effect = Effect(frozenset(group.scopes.split()), relabel=True)
+    begun = applying.begin(ctx, name, effect, cause, deletes=True)
     ctx.db.delete(group)
     ctx.db.flush()
-    record(ctx, Event.GROUP_DELETED, details=cause.details(group=name))
+    record(ctx, Event.GROUP_DELETED, details=cause.details(group=name, **_number(begun)))
+    return begun.id if begun else None
 
 
 def list_all(db: Session, admin_acr: str) -> list[ShownGroup]:
@@ -190,8 +151,9 @@ def list_all(db: Session, admin_acr: str) -> list[ShownGroup]:
         ShownGroup(name, group.title, admin_acr, group.scopes, numbers.get(name, 0))
         for name, group in RESERVED.items()
     ]
-    others = db.scalars(select(Group).order_by(Group.name))
-    return [*reserved, *(_shown(group, numbers.get(group.name, 0)) for group in others)]
+    others, pending = db.scalars(select(Group).order_by(Group.name)), applying.pending(db)
+    shown = (of_row(each, numbers.get(each.name, 0), pending) for each in others)
+    return [*reserved, *shown]
 
 
 def show(db: Session, name: str, admin_acr: str) -> ShownGroup:
@@ -202,18 +164,20 @@ def show(db: Session, name: str, admin_acr: str) -> ShownGroup:
     group = db.get(Group, name)
     if group is None:
         raise UnknownGroup(name)
-    return _shown(group, number)
+    return of_row(group, number, applying.pending(db))
 
 
-def _shown(group: Group, members_: int) -> ShownGroup:
+def of_row(group: Group, members: int, pending: Mapping[str, int]) -> ShownGroup:
+    """A group that is not reserved. ``pending``: what `applying.pending` returns."""
     return ShownGroup(
         group.name,
         group.title,
         group.require_acr,
         group.scopes.split(),
-        members_,
+        members,
         clock.rfc3339(group.created_at),
         clock.rfc3339(group.updated_at),
+        pending.get(group.name, 0),
     )
 
 
@@ -264,6 +228,10 @@ def _level(text: str) -> str | None:
     return text or None
 
 
-def _details(group: Group, cause: Cause) -> dict[str, Detail]:
+def _details(group: Group, cause: Cause, **more: str) -> dict[str, Detail]:
     level = {"require_acr": group.require_acr} if group.require_acr else {}
-    return cause.details(group=group.name, scopes=group.scopes, **level)
+    return cause.details(group=group.name, scopes=group.scopes, **level, **more)
+
+
+def _number(begun: GroupChange | None) -> dict[str, str]:
+    return applying.number_of(begun) if begun else {}

@@ -40,8 +40,20 @@ def includeme(config: Configurator) -> None:
     sessions = RecentCallers(lifetime)
     config.registry["authsite.guards"] = Guards(
         {
-            "api": Guard(bearer.api_guard, bearer.credential, tokens if lifetime else None),
-            "web": Guard(session.web_guard, presented, sessions if lifetime else None),
+            "api": Guard(
+                bearer.api_guard,
+                bearer.credential,
+                tokens if lifetime else None,
+                services.standbys,
+                bearer.find_by_standby,
+            ),
+            "web": Guard(
+                session.web_guard,
+                presented,
+                sessions if lifetime else None,
+                services.standbys,
+                session.find_by_standby,
+            ),
         }
     )
     route_options.add_route_options(config)

@@ -10,6 +10,8 @@ from authsite.oauth.active import ActiveToken
 from authsite.oauth.active_personal_tokens import ActivePersonalToken
 from authsite.oauth.oidc import access_tokens
 from authsite.oauth.tokens import PersonalTokenValues, Token
+from authsite.platform.db.prepared import Reader
+from authsite.platform.db.standbys import Reading
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
 from authsite.sign_in.facts import unpack
@@ -41,16 +43,28 @@ def api_guard(request: Request) -> Caller:
     token = access_tokens.decode_any(services, header[1], now)
     if token is None:
         raise NotAuthenticated(token_sent=True, reason=NOT_VALID)
-    if isinstance(token, PersonalTokenValues):
-        found = active_personal_tokens.find_active(services.database, token)
-        caller = found and _of_personal(services, token, found, now)
-    else:
-        grace = services.settings.refresh_grace
-        family = active.find_active(services.database, token, now, grace)
-        caller = family and _of_family(services, token, family, now)
+    caller = _find(services, services.database, token, now)
     if caller is None:
         raise NotAuthenticated(token_sent=True, reason=NOT_ACTIVE)
     return caller
+
+
+def find_by_standby(request: Request, reading: Reading) -> Caller | None:
+    """The caller as a standby shows it; None for whatever `api_guard` has to decide."""
+    header = _BEARER.fullmatch(request.environ.get("HTTP_AUTHORIZATION", ""))
+    now, services = clock.now(), request.authsite.services
+    token = access_tokens.decode_any(services, header[1], now) if header else None
+    return _find(services, reading, token, now) if token else None
+
+
+def _find(
+    services: Services, reader: Reader, token: Token | PersonalTokenValues, now: datetime
+) -> Caller | None:
+    if isinstance(token, PersonalTokenValues):
+        found = active_personal_tokens.find_active(reader, token)
+        return found and _of_personal(services, token, found, now)
+    family = active.find_active(reader, token, now, services.settings.refresh_grace)
+    return family and _of_family(services, token, family, now)
 
 
 def read_together(services: Services, callers: Sequence[Caller]) -> list[Caller | None]:

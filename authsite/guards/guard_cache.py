@@ -84,12 +84,16 @@ class RecentCallers:
         """The caller by ``authenticate``, which reads the database; it is kept for `find`."""
         read_at = self._now()  # before the query: what it reads may change at any time after that
         caller = authenticate()
+        self.keep(credential, caller, read_at)
+        return caller
+
+    def keep(self, credential: str, caller: Caller, read_at: float) -> None:
+        """Keep a caller for `find`; ``read_at``: what it is based on was true at this moment."""
         with self._changing:
             self._drop_old()
             key = _key(credential)
             self._entries.pop(key, None)
-            self._entries[key] = _Entry(caller, read_at, self._lifetime, read_at)
-        return caller
+            self._entries[key] = _Entry(caller, read_at, self._lifetime, self._now())
 
     def forget(self, credential: str) -> None:
         """Drop what `find` would return."""

@@ -1,4 +1,4 @@
-"""Enforcement of guards, and the security policy of the stand-alone application.
+"""Enforcement of guards.
 
 The guard runs on BeforeTraversal: after routing, before the route's ``factory`` and any view. A
 security policy alone would not be enough: Pyramid ignores it for a view without a permission, and a
@@ -9,7 +9,7 @@ from pyramid.events import BeforeTraversal
 from pyramid.httpexceptions import HTTPException
 from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
 from pyramid.response import Response
-from pyramid.security import NO_PERMISSION_REQUIRED, Allowed, Denied
+from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.oauth.scopes import ACCOUNT_SCOPE
 from authsite.platform.http.address import path_qs
@@ -192,34 +192,56 @@ def _count_rejected(guard: str | None, error: Exception) -> None:
 def _decide(request: Request, guard: Guard, rules: Rules) -> Caller:
     """`accept` but for the level and the age of the sign-in.
 
-    With `guard-cache` a GET request to a route of the host, or to forward auth, may be accepted by
-    what this process has just read. The database decides on everything else, and on each refusal.
+    With `guard-cache` or `database-read-url` a GET request to a route of the host, or to forward
+    auth, may be accepted by what this process has just read, or by a standby. The primary decides
+    on everything else, and on each refusal.
     """
     recent = guard.recent
-    credential = guard.credential(request) if recent else None
-    if recent is None or credential is None:
+    credential = guard.credential(request) if recent or guard.standbys else None
+    if credential is None:
         caller = guard.authenticate(request)
-    elif _decided_by_database(request):
-        recent.forget(credential)
+    elif _decided_by_primary(request):
+        if recent:
+            recent.forget(credential)
         caller = guard.authenticate(request)
-    else:
-        known = recent.find(credential)
-        if known is not None and _may_pass(request, rules, known):
-            return known
+    elif known := _known(request, guard, rules, credential):
+        return known
+    elif recent:
         caller = recent.read(credential, lambda: guard.authenticate(request))
+    else:
+        caller = guard.authenticate(request)
     if error := _denial(request, rules, caller):
         raise error
     return caller
 
 
+def _known(request: Request, guard: Guard, rules: Rules, credential: str) -> Caller | None:
+    """The caller by what this process has read, or by a standby; None: the primary decides."""
+    recent = guard.recent
+    if recent:
+        caller = recent.find(credential)
+        if caller is not None and _may_pass(request, rules, caller):
+            return caller
+    reading = guard.standbys.reading() if guard.standbys else None
+    if reading is None:
+        return None
+    caller = guard.find(request, reading)
+    if caller is None or not _may_pass(request, rules, caller):
+        return None
+    if recent:
+        # The time of `guard-cache` begins when the row was complete, so that the two do not add up.
+        recent.keep(credential, caller, reading.moment)
+    return caller
+
+
 def _may_pass(request: Request, rules: Rules, known: Caller) -> bool:
-    """Whether a caller that was read a moment ago is accepted; else the database decides."""
+    """Whether a caller that was read a moment ago is accepted; else the primary decides."""
     if _denial(request, rules, known) is not None:
         return False
     return find_shortfall(rules, known, request.authsite.settings, clock.now()) is None
 
 
-def _decided_by_database(request: Request) -> bool:
+def _decided_by_primary(request: Request) -> bool:
     """Whether a request may change something, or shows what another process has just changed."""
     return _is_own_api(request) or not is_safe(request)
 
@@ -271,26 +293,3 @@ def _is_member(caller: Caller, group: str, settings: Settings) -> bool:
     """Whether the user is in the group, at the highest level of a sign-in."""
     account = caller.account
     return account is not None and group in labels.shown(account.labels, PHR, settings.admin_acr)
-
-
-class DefaultDenyPolicy:
-    """The stand-alone security policy: a view is open only if it, or its route's guard, says so."""
-
-    def identity(self, request: Request) -> Caller | None:
-        caller: Caller | None = request.authsite.caller
-        return caller
-
-    def authenticated_userid(self, request: Request) -> str | None:
-        caller = request.authsite.caller
-        return str(caller.account.id) if caller and caller.account else None
-
-    def permits(self, request: Request, context: object, permission: str) -> Allowed | Denied:
-        if request.authsite.caller is not None:
-            return Allowed("the route's guard let the caller in")
-        return Denied("the route has no guard, and the view does not say that it is open")
-
-    def remember(self, request: Request, userid: str, **kw: object) -> list[tuple[str, str]]:
-        return []
-
-    def forget(self, request: Request, **kw: object) -> list[tuple[str, str]]:
-        return []

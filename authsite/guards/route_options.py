@@ -18,6 +18,7 @@ from pyramid.interfaces import IRoute, IRoutesMapper
 from pyramid.registry import predvalseq
 
 from authsite.oauth.scopes import OPENID_SCOPES
+from authsite.platform.db.standbys import Reading, Standbys
 from authsite.platform.http.error_formats import ErrorsOption
 from authsite.platform.settings.durations import CENTURY, duration
 from authsite.platform.settings.values import is_admin
@@ -71,6 +72,10 @@ class Guard(NamedTuple):
     """What identifies the credential of a request, or None."""
     recent: RecentCallers | None
     """Its callers of the last moments; None if `guard-cache` is ``0s``."""
+    standbys: Standbys | None
+    """What may read for it, with `database-read-url`."""
+    find: Callable[[Request, Reading], Caller | None]
+    """`authenticate` by a standby: None unless it shows an active credential."""
 
 
 @dataclass(frozen=True, slots=True)

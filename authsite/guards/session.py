@@ -3,6 +3,8 @@
 from pyramid.httpexceptions import HTTPException
 from pyramid.response import Response
 
+from authsite.platform.db.prepared import Reader
+from authsite.platform.db.standbys import Reading
 from authsite.platform.http.address import path_qs, route_path
 from authsite.platform.http.error_views import respond
 from authsite.platform.http.methods import SAFE_METHODS
@@ -12,7 +14,7 @@ from authsite.platform.runtime import clock
 from authsite.request_state import Request
 from authsite.sign_in.facts import amr_of
 from authsite.sign_in.login_url import login_url
-from authsite.sign_in.sessions.active import find_active
+from authsite.sign_in.sessions.active import ActiveBrowserSession, find_active
 from authsite.sign_in.sessions.cookies import presented, restore_guard
 from authsite.users.caller import Caller
 from authsite.users.errors import SignInEnded
@@ -67,25 +69,39 @@ def signed_in(request: Request) -> Caller | None:
 
     Pages without a guard read it.
     """
+    session = _find(request, request.authsite.services.database)
+    if session is None:
+        return None
+    restore_guard(request, session)
+    return _caller_of(request, session)
+
+
+def find_by_standby(request: Request, reading: Reading) -> Caller | None:
+    """The user as a standby shows the session; None for whatever the primary has to decide."""
+    session = _find(request, reading)
+    return _caller_of(request, session) if session else None
+
+
+def _find(request: Request, reader: Reader) -> ActiveBrowserSession | None:
     row_hash = presented(request)
     if not row_hash:
         return None
     services = request.authsite.services
     idle = services.settings.session_idle
-    session = find_active(services.database, services.last_used, row_hash, clock.now(), idle)
-    if session is None:
-        return None
-    restore_guard(request, session)
-    amr = amr_of(session.facts)
+    return find_active(reader, services.last_used, row_hash, clock.now(), idle)
+
+
+def _caller_of(request: Request, session: ActiveBrowserSession) -> Caller:
+    settings, amr = request.authsite.services.settings, amr_of(session.facts)
     return Caller(
         guard="web",
         account=session.account,
         browser_uuid=session.id,
         proved_by=amr,
         auth_at=proved_at(amr, session.auth_at),
-        expires=session.ends_at(idle).timestamp(),
-        login_names=services.settings.login_identifiers,
-        admin_acr=services.settings.admin_acr,
+        expires=session.ends_at(settings.session_idle).timestamp(),
+        login_names=settings.login_identifiers,
+        admin_acr=settings.admin_acr,
     )
 
 

@@ -60,7 +60,6 @@ def includeme(config: "Configurator") -> None:
         "authsite.oauth.device",
     )
     config.scan(".api")
-    config.include(".mfa")
 
 
 def _end_personal_tokens(ctx: Context, user_id: UUID) -> None:

@@ -15,6 +15,7 @@ from sqlalchemy.orm import aliased, outerjoin
 
 from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.db.last_used import LastUsedTracker
+from authsite.platform.db.prepared import Reader
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User, user_of
 
@@ -141,14 +142,14 @@ ASKING_CLIENT = PreparedQuery(
 
 
 def find_active(
-    database: Database, token: Token, now: datetime, grace: timedelta
+    reader: Reader, token: Token, now: datetime, grace: timedelta
 ) -> ActiveToken | None:
     """The family of an access token, or None if the token is inactive.
 
     Active are the tokens of the family's present generation, and those of the previous one while
     less than ``grace`` has passed since the refresh, unless that refresh changed the scope.
     """
-    active = ACTIVE_TOKEN.one(database, family_id=token.family_id)
+    active = ACTIVE_TOKEN.read(reader, family_id=token.family_id)
     return active if active and is_current(token, active, now, grace) else None
 
 

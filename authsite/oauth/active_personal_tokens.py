@@ -21,6 +21,7 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.db.last_used import LastUsedTracker
+from authsite.platform.db.prepared import Reader
 from authsite.platform.runtime import clock
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User
@@ -112,9 +113,9 @@ ASKING_ABOUT_PERSONAL = PreparedQuery(
 )
 
 
-def find_active(database: Database, token: PersonalTokenValues) -> ActivePersonalToken | None:
+def find_active(reader: Reader, token: PersonalTokenValues) -> ActivePersonalToken | None:
     """The row of a token and its user, or None if the token is inactive."""
-    return ACTIVE_PERSONAL_TOKEN.one(database, token_id=token.id)
+    return ACTIVE_PERSONAL_TOKEN.read(reader, token_id=token.id)
 
 
 def find_together(database: Database, ids: Sequence[UUID]) -> dict[UUID, ActivePersonalToken]:

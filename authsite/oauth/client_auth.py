@@ -1,23 +1,14 @@
 """Client authentication: HTTP Basic or parameters of the body, not both (RFC 6749, 2.3.1).
 
 A public client has no secret, and sends its ``client_id`` alone (`identify`; section 3.2.1).
-
-A secret has enough random bits for SHA-256, which every request of the client computes. Secrets
-that were imported as bcrypt hashes, as Laravel Passport stores them, are checked in the hash pool,
-and replaced by our own form at the first use.
 """
 
-import hmac
-import secrets
 import uuid
 from collections.abc import Callable
 from functools import partial
-from hashlib import sha256
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
-import structlog
-from sqlalchemy import bindparam, select, update
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import bindparam, select
 
 from authsite.context import Context
 from authsite.platform.db import Database, PreparedQuery
@@ -26,15 +17,13 @@ from authsite.platform.passwords import Passwords
 from authsite.platform.runtime.ids import as_client_id
 
 from . import basic, client_urls
+from .client_secrets import HasSecrets, check_imported, has_secret
 from .errors import InvalidClient, TwoClientAuthentications
 from .models import DOCUMENT, PUBLIC_TYPES, Client, may_use
 from .registered import DOCUMENT_CLIENT
 
-log = structlog.get_logger("authsite.oauth")
-
 METHODS = ("client_secret_basic", "client_secret_post")  # names of RFC 7591, section 2
 _UNKNOWN_ID = uuid.UUID(int=0)
-_UNKNOWN_HASH = sha256(secrets.token_bytes(32)).hexdigest()
 
 
 class AuthenticatedClient(NamedTuple):
@@ -91,17 +80,6 @@ class ClientCredentials(NamedTuple):
     """The two parameters of the body."""
 
 
-class HasSecrets(Protocol):
-    """A row of an enabled client with the hashes of its secrets, whatever else was read with it."""
-
-    @property
-    def id(self) -> uuid.UUID: ...
-    @property
-    def secret_hash(self) -> str: ...
-    @property
-    def previous_secret_hash(self) -> str | None: ...
-
-
 class HasClient(HasSecrets, Protocol):
     """Also with all that the token endpoint has to know about the client."""
 
@@ -122,16 +100,6 @@ ENABLED_CLIENT = PreparedQuery(
 )
 
 
-def hash_secret(secret: str) -> str:
-    """SHA-256 in hex, which is enough for a secret that has 256 random bits."""
-    return sha256(secret.encode(errors="surrogatepass")).hexdigest()
-
-
-def scheme_of(stored: str) -> Literal["sha256", "bcrypt"]:
-    """The form of the stored hash of a secret: our own, or the bcrypt hash of another system."""
-    return "bcrypt" if stored.startswith("$2") else "sha256"
-
-
 def authenticate_request(
     ctx: Context, credentials: ClientCredentials, find: Callable[..., Found | None]
 ) -> Found:
@@ -142,19 +110,39 @@ def authenticate_request(
     `TwoClientAuthentications`, `TooManyAttempts`, and `HashCapacityExceeded` for a secret that was
     imported as a bcrypt hash.
     """
+    try:
+        client_id, secret = _sent(credentials)
+        return _authenticate_limited(ctx, find(client_id=client_id), secret)
+    except InvalidClient as error:
+        if basic.is_basic(credentials.authorization):
+            error.headers["WWW-Authenticate"] = 'Basic realm="authsite"'
+        raise
+
+
+def find_authenticated(
+    credentials: ClientCredentials, find: Callable[..., Found | None]
+) -> Found | None:
+    """The client of `authenticate_request` if its secret is right by its SHA-256; nothing counts.
+
+    None for whatever `authenticate_request` has to decide: ``find`` may show what is out of date.
+    """
+    try:
+        client_id, secret = _sent(credentials)
+    except (InvalidClient, TwoClientAuthentications):
+        return None
+    found = find(client_id=client_id)
+    return found if has_secret(found, secret) else None
+
+
+def _sent(credentials: ClientCredentials) -> tuple[uuid.UUID, str | None]:
+    """The id and the secret that were sent. Raises `InvalidClient`, `TwoClientAuthentications`."""
     authorization, client_id, client_secret = credentials
     if not basic.is_basic(authorization):
-        found = find(client_id=_sent_id(client_id))
-        return _authenticate_limited(ctx, found, client_secret)
-    try:
-        basic_id, basic_secret = basic.decode(authorization)
-        if client_secret or client_id not in (None, "", basic_id):
-            raise TwoClientAuthentications
-        found = find(client_id=_sent_id(basic_id))
-        return _authenticate_limited(ctx, found, basic_secret)
-    except InvalidClient as error:
-        error.headers["WWW-Authenticate"] = 'Basic realm="authsite"'
-        raise
+        return _sent_id(client_id), client_secret
+    basic_id, basic_secret = basic.decode(authorization)
+    if client_secret or client_id not in (None, "", basic_id):
+        raise TwoClientAuthentications
+    return _sent_id(basic_id), basic_secret
 
 
 def enabled(ctx: Context) -> Callable[..., EnabledClient | None]:
@@ -197,7 +185,7 @@ def authenticate(
     a bcrypt hash, and for that `HashCapacityExceeded`.
     """
     found = ENABLED_CLIENT.one(database, client_id=_sent_id(client_id))
-    if _has_secret(found, secret) and found:
+    if has_secret(found, secret) and found:
         return found.client
     return _require_imported(database, passwords, found, secret, upgrade).client
 
@@ -206,7 +194,7 @@ def _authenticate_limited(ctx: Context, found: Found | None, secret: str | None)
     # Before the count: who shares an address with others, such as a resource server behind the same
     # gateway, is not locked out by their failures. A comparison costs nothing; a secret that is
     # imported as a bcrypt hash is checked within the limit, until its first use replaces the hash.
-    if _has_secret(found, secret) and found:
+    if has_secret(found, secret) and found:
         return found
     # One count for all unknown ids of an address, so that new ids do not evade the limit.
     limited_id = str(found.id) if found else ""
@@ -222,20 +210,6 @@ def _sent_id(client_id: str | None) -> uuid.UUID:
     # No other spelling is an id, though the limits count under the id of the client that is found.
     # The query runs for any other text, too, so that all answers take the same time.
     return as_client_id(client_id or "") or _UNKNOWN_ID
-
-
-def _has_secret(found: HasSecrets | None, secret: str | None) -> bool:
-    """Whether ``secret`` is one of the client's, by its SHA-256.
-
-    The same work for every client, known or not.
-    """
-    sent = hash_secret(secret or "")
-    stored = (found.secret_hash, found.previous_secret_hash) if found else (None, None)
-    # In a list, not a generator: both are compared in any case, so that timing reveals nothing.
-    matches = [
-        hmac.compare_digest((each or _UNKNOWN_HASH).encode(), sent.encode()) for each in stored
-    ]
-    return bool(secret) and any(matches)
 
 
 def _require_imported(
@@ -255,42 +229,6 @@ def _require_imported(
         raise InvalidClient("no client_secret was sent")
     if not found.secret_hash:
         raise InvalidClient("it is a public client, which sends no client_secret")
-    if not _check_imported(database, passwords, found, secret, upgrade):
+    if not check_imported(database, passwords, found, secret, upgrade):
         raise InvalidClient("the client_secret is wrong")
     return found
-
-
-def _check_imported(
-    database: Database,
-    passwords: Passwords,
-    client: HasSecrets,
-    secret: str,
-    upgrade: bool,
-) -> bool:
-    """Whether ``secret`` is one that ``client`` has as a bcrypt hash.
-
-    If so, and with ``upgrade``, the hash is replaced by one of the same secret, which is not an
-    event of the audit trail. Other clients cost nothing. Raises `HashCapacityExceeded`.
-    """
-    for column, stored in (
-        (Client.secret_hash, client.secret_hash),
-        (Client.previous_secret_hash, client.previous_secret_hash),
-    ):
-        if stored and scheme_of(stored) == "bcrypt" and passwords.check(secret, stored):
-            if not upgrade:
-                return True
-            try:
-                with database.transactional.begin() as connection:
-                    connection.execute(
-                        update(Client)
-                        .where(Client.id == client.id, column == stored)
-                        .values({column: hash_secret(secret)})
-                    )
-            except SQLAlchemyError as error:
-                log.warning(
-                    "client_secret_upgrade_failed",
-                    client=str(client.id),
-                    error=type(error).__name__,
-                )
-            return True
-    return False

@@ -9,10 +9,12 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from authsite.context import Context
+from authsite.platform.i18n import _
 from authsite.platform.settings import files_of, is_file_name
-from authsite.platform.settings.durations import duration
+from authsite.platform.settings.durations import duration, format_duration
 
 from . import client_groups, client_uris, redirect_uris, resources
+from .invalid_value import InvalidValue
 from .models import BROWSER, CODE_TYPES, SERVER, Client, grant_types_of
 
 PKCE = ("required", "optional")
@@ -62,9 +64,14 @@ _parse_lifetime = duration(timedelta(seconds=MAX_LIFETIME), zero=True)
 def seconds_of(text: str) -> int:
     """The seconds of a lifetime: of a duration or a number; 0 for an empty text.
 
-    Raises ValueError.
+    Raises `InvalidValue`.
     """
-    return int(_parse_lifetime(f"{text}s" if text.isdigit() else text or "0s").total_seconds())
+    try:
+        return int(_parse_lifetime(f"{text}s" if text.isdigit() else text or "0s").total_seconds())
+    except ValueError:
+        most = {"most": format_duration(timedelta(seconds=MAX_LIFETIME))}
+        message = _("give a duration such as 90s, 15m or 12h: at most ${most}", mapping=most)
+        raise InvalidValue(message) from None
 
 
 def apply(ctx: Context, client: Client, fields: ClientFields) -> None:
@@ -76,9 +83,11 @@ def apply(ctx: Context, client: Client, fields: ClientFields) -> None:
     given = {name: value for name, value in fields._asdict().items() if value is not None}
     for name in given:
         if name not in names_for(client):
-            raise ValueError(
-                f"a client of type {client.type} has no {name}: it is for the types "
-                f"{', '.join(CODE_TYPES)}"
+            raise InvalidValue(
+                _(
+                    "a client of type ${type} has no ${name}: it is for the types ${types}",
+                    mapping={"type": client.type, "name": name, "types": ", ".join(CODE_TYPES)},
+                )
             )
     _set_switches(client, fields)
     _set_id_token(client, fields)
@@ -118,9 +127,12 @@ def _set_switches(client: Client, fields: ClientFields) -> None:
     if fields.pkce is not None:
         client.pkce_optional = _one_of("pkce", fields.pkce, PKCE) == "optional"
         if client.pkce_optional and client.type != SERVER:
-            raise ValueError(
-                f"pkce is required for a client of type {client.type}: only one of type {SERVER}, "
-                "which has a secret, can do without"
+            raise InvalidValue(
+                _(
+                    "pkce is required for a client of type ${type}: only one of type ${server},"
+                    " which has a secret, can do without",
+                    mapping={"type": client.type, "server": SERVER},
+                )
             )
 
 
@@ -131,7 +143,10 @@ def _set_id_token(client: Client, fields: ClientFields) -> None:
         client.id_token_alg = None if chosen == ALGORITHMS[0] else chosen
     if fields.id_token_lifetime is not None:
         if not 0 <= fields.id_token_lifetime <= MAX_LIFETIME:
-            raise ValueError(f"id_token_lifetime: give 1 to {MAX_LIFETIME} seconds")
+            raise InvalidValue(
+                _("give 1 to ${number} seconds", mapping={"number": str(MAX_LIFETIME)}),
+                "id_token_lifetime",
+            )
         client.id_token_lifetime = fields.id_token_lifetime or None
     if fields.id_token_claims is not None:
         chosen = _one_of("id_token_claims", fields.id_token_claims or CLAIMS[0], CLAIMS)
@@ -149,9 +164,12 @@ def _set_links(ctx: Context, client: Client, fields: ClientFields) -> None:
 
 def _set_uris(ctx: Context, client: Client, fields: ClientFields) -> None:
     if fields.origins and client.type != BROWSER:
-        raise ValueError(
-            f"origins are for clients of type {BROWSER}: no page calls the token endpoint for one "
-            f"of type {client.type}"
+        raise InvalidValue(
+            _(
+                "origins are for clients of type ${browser}: no page calls the token endpoint"
+                " for one of type ${type}",
+                mapping={"browser": BROWSER, "type": client.type},
+            )
         )
     for name, kind in client_uris.KINDS.items():
         uris = getattr(fields, name)
@@ -169,9 +187,14 @@ def _logo(ctx: Context, name: str) -> str | None:
         return None
     folder = ctx.settings.static_folder
     if not folder:
-        raise ValueError("set static-folder to the folder with the logo, whose name you give")
+        raise InvalidValue(_("set static-folder to the folder with the logo, whose name you give"))
     if not is_file_name(name) or name not in files_of(folder):
-        raise ValueError(f"there is no file {name} in static-folder ({folder}): put it there")
+        raise InvalidValue(
+            _(
+                "there is no file ${name} in static-folder (${folder}): put it there",
+                mapping={"name": name, "folder": folder},
+            )
+        )
     return name
 
 
@@ -180,11 +203,16 @@ def _resource(ctx: Context, uri: str) -> str | None:
         return None
     found = resources.find_row(ctx, uri)
     if found is None:
-        raise ValueError(f"there is no resource {uri}: register it with `authsite resource add`")
+        raise InvalidValue(
+            _(
+                "there is no resource ${uri}: register it with `authsite resource add`",
+                mapping={"uri": uri},
+            )
+        )
     return found.uri
 
 
 def _one_of(name: str, value: str, words: Sequence[str]) -> str:
     if value not in words:
-        raise ValueError(f"{name}: give {' or '.join(words)}")
+        raise InvalidValue(_("give one of ${words}", mapping={"words": ", ".join(words)}), name)
     return value

@@ -7,6 +7,7 @@ no group, and is not asked.
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from authsite.platform.i18n import _
 from authsite.platform.settings import Settings
 from authsite.users.account import Account
 from authsite.users.groups import labels
@@ -15,6 +16,7 @@ from authsite.users.groups.reserved import RESERVED
 from authsite.users.levels import PHR
 
 from .errors import GroupRequired
+from .invalid_value import InvalidValue
 from .models import Client
 
 
@@ -61,7 +63,12 @@ def require_existing(db: Session, name: str) -> None:
     # FOR KEY SHARE: the deletion of a group locks its row, and then looks for clients.
     query = select(Group.name).where(Group.name == name).with_for_update(read=True, key_share=True)
     if db.scalar(query) is None:
-        raise ValueError(f"there is no group {name!r}: create it with `authsite group create`")
+        raise InvalidValue(
+            _(
+                "there is no group ${name}: create it with `authsite group create`",
+                mapping={"name": repr(name)},
+            )
+        )
 
 
 def clients_of(db: Session, name: str, limit: int = 3) -> list[str]:

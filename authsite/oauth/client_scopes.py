@@ -1,8 +1,11 @@
 """The scopes that a client can be given here: those of the setting `scopes`, and our own."""
 
+from authsite.platform.i18n import _
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import RESERVED_SCOPES
 from authsite.users.groups.reserved import ADMIN_SCOPES
+
+from .invalid_value import InvalidValue
 
 
 def require_known(cfg: Settings, scope: str) -> None:
@@ -10,7 +13,9 @@ def require_known(cfg: Settings, scope: str) -> None:
     known = {*cfg.scopes, *ADMIN_SCOPES, *RESERVED_SCOPES}
     unknown = set(scope.split()) - known if cfg.scopes else set()
     if unknown:
-        raise ValueError(
-            f"unknown scope {', '.join(sorted(unknown))}: add it to authsite.scopes, which has "
-            f"{', '.join(cfg.scopes)}"
+        raise InvalidValue(
+            _(
+                "unknown scope ${unknown}: add it to authsite.scopes, which has ${scopes}",
+                mapping={"unknown": ", ".join(sorted(unknown)), "scopes": ", ".join(cfg.scopes)},
+            )
         )

@@ -8,7 +8,10 @@ from uuid import UUID
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from authsite.platform.i18n import _
+
 from . import redirect_uris
+from .invalid_value import InvalidValue
 from .models import MAX_URIS, ORIGIN, POST_LOGOUT, REDIRECT, Client, ClientUri
 
 KINDS = {"redirect_uris": REDIRECT, "post_logout_redirect_uris": POST_LOGOUT, "origins": ORIGIN}
@@ -34,7 +37,9 @@ def replace(
     """
     wanted = [uri for uri in dict.fromkeys(uris) if uri]
     if len(wanted) > MAX_URIS:
-        raise ValueError(f"a client has at most {MAX_URIS} URIs of a kind")
+        raise InvalidValue(
+            _("a client has at most ${number} URIs of a kind", mapping={"number": str(MAX_URIS)})
+        )
     for uri in wanted:
         check(kind, uri, client.type, private_schemes)
     db.execute(

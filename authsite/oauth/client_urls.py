@@ -7,10 +7,12 @@ URLs are the same if their texts are (RFC 3986, section 6.2.1).
 import re
 from urllib.parse import unquote, urlsplit
 
+from authsite.platform.i18n import _
 from authsite.platform.settings import Settings
 from authsite.platform.settings.agent_values import ALL_HOSTS
 
 from . import redirect_uris
+from .invalid_value import InvalidValue
 from .models import SERVER
 
 MAX_URL = 1024  # characters: no longer one reaches the token endpoint
@@ -30,17 +32,21 @@ def is_on(settings: Settings) -> bool:
 def check(url: str) -> None:
     """Raise ValueError, with what to do, unless this URL can be the id of a client."""
     if len(url) > MAX_URL:
-        raise ValueError(f"the URL must have at most {MAX_URL} characters")
+        raise InvalidValue(
+            _("the URL must have at most ${number} characters", mapping={"number": str(MAX_URL)})
+        )
     if not url.lower().startswith("https://"):
-        raise ValueError("the URL must begin with https://")
+        raise InvalidValue(_("the URL must begin with https://"))
     redirect_uris.check(url, SERVER)
     if not _BEGIN.match(url):
-        raise ValueError(
-            "write scheme and host in lower case, and after the host a path, such as"
-            " https://app.example.com/client.json"
+        raise InvalidValue(
+            _(
+                "write scheme and host in lower case, and after the host a path, such as"
+                " https://app.example.com/client.json"
+            )
         )
     if not {".", ".."}.isdisjoint(unquote(urlsplit(url).path).split("/")):
-        raise ValueError("leave out the segments . and .. of the path")
+        raise InvalidValue(_("leave out the segments . and .. of the path"))
 
 
 def is_allowed(settings: Settings, url: str) -> bool:

@@ -16,13 +16,15 @@ from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import record
+from authsite.platform.i18n import _
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.settings.values import OIDC_SCOPES, is_admin
 from authsite.platform.settings.values import scope as scope_name
 from authsite.users.groups.reserved import ADMIN_SCOPES
 
-from .client_auth import hash_secret
+from .client_secrets import hash_secret
+from .invalid_value import InvalidValue
 from .models import CODE_TYPES, DOCUMENT, DYNAMIC, PUBLIC_TYPES, REGISTRABLE_TYPES, Client
 
 MAX_NAME, MAX_SCOPE = 100, 1024  # characters: the size of the columns
@@ -52,7 +54,9 @@ def create(
     first client that uses codes `FeatureNotOpen`.
     """
     if client_type not in REGISTRABLE_TYPES:
-        raise ValueError(f"the type must be one of {', '.join(REGISTRABLE_TYPES)}")
+        raise InvalidValue(
+            _("the type must be one of ${types}", mapping={"types": ", ".join(REGISTRABLE_TYPES)})
+        )
     _check_name(name)
     _check_scopes(client_type, scope, default_scope)
     if client_type in CODE_TYPES:
@@ -133,9 +137,12 @@ def rotate_secret(ctx: Context, client: Client, cause: Cause | None = None) -> s
     """
     require_registered_here(client)
     if client.type in PUBLIC_TYPES:
-        raise ValueError(
-            f"a client of type {client.type} has no secret, since everyone who has the program "
-            "could read it. It sends its client_id alone"
+        raise InvalidValue(
+            _(
+                "a client of type ${type} has no secret, since everyone who has the program"
+                " could read it. It sends its client_id alone",
+                mapping={"type": client.type},
+            )
         )
     now = clock.now()
     secret = new_secret()
@@ -212,14 +219,19 @@ def search(
 def require_registered_here(client: Client) -> None:
     """Raise ValueError for a client that says itself what it is."""
     if client.type == DOCUMENT:
-        raise ValueError(
-            f"what this client is stands in its document, {client.document_uri}: ask the people"
-            " who run it, or disable the client and register one of your own"
+        raise InvalidValue(
+            _(
+                "what this client is stands in its document, ${document_uri}: ask the people who"
+                " run it, or disable the client and register one of your own",
+                mapping={"document_uri": client.document_uri},
+            )
         )
     if client.type == DYNAMIC:
-        raise ValueError(
-            "this client registered itself, and nothing of it can be changed here: disable it, and"
-            " register one of your own"
+        raise InvalidValue(
+            _(
+                "this client registered itself, and nothing of it can be changed here: disable"
+                " it, and register one of your own"
+            )
         )
 
 
@@ -229,27 +241,49 @@ def _details(cause: Cause | None) -> dict[str, Detail] | None:
 
 def _check_name(name: str) -> None:
     if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
-        raise ValueError(f"the name must be one line of 1 to {MAX_NAME} characters")
+        raise InvalidValue(
+            _(
+                "the name must be one line of 1 to ${number} characters",
+                mapping={"number": str(MAX_NAME)},
+            )
+        )
 
 
 def _check_scopes(client_type: str, scope: str, default_scope: str) -> None:
     for name in scope.split():
         scope_name(name)
         if name in OIDC_SCOPES and client_type not in CODE_TYPES:
-            raise ValueError(
-                f"a client of type {client_type} cannot have the scope {name}: it is for the types "
-                f"{', '.join(CODE_TYPES)}"
+            raise InvalidValue(
+                _(
+                    "a client of type ${client_type} cannot have the scope ${name}: it is for"
+                    " the types ${types}",
+                    mapping={
+                        "client_type": client_type,
+                        "name": name,
+                        "types": ", ".join(CODE_TYPES),
+                    },
+                )
             )
         if is_admin(name) and name not in ADMIN_SCOPES:
-            raise ValueError(
-                f"there is no scope {name}; there are {', '.join(sorted(ADMIN_SCOPES))}"
+            raise InvalidValue(
+                _(
+                    "there is no scope ${name}; there are ${scopes}",
+                    mapping={"name": name, "scopes": ", ".join(sorted(ADMIN_SCOPES))},
+                )
             )
     if any(map(is_admin, default_scope.split())):
-        raise ValueError("a scope of administrators must be asked for: leave it out of the default")
+        raise InvalidValue(
+            _("a scope of administrators must be asked for: leave it out of the default")
+        )
     if len(scope) > MAX_SCOPE:
-        raise ValueError(f"the scopes must have at most {MAX_SCOPE} characters together")
+        raise InvalidValue(
+            _(
+                "the scopes must have at most ${number} characters together",
+                mapping={"number": str(MAX_SCOPE)},
+            )
+        )
     if not set(default_scope.split()) <= set(scope.split()):
-        raise ValueError("the default scope must be part of the scope")
+        raise InvalidValue(_("the default scope must be part of the scope"))
 
 
 def names(db: Session, ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:

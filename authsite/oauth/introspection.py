@@ -4,18 +4,20 @@ An access token is active exactly if the api guard would accept it on a route th
 or if it is for a resource and that resource's server or its own client asks. A refresh token is
 active exactly if its client would get new tokens for it. Nothing is written, and every query is a
 prepared one: for an access token there is one, which reads the client that asks as well, and for a
-token for a resource another one, of that resource.
+token for a resource another one, of that resource. A standby may answer it if the token is active.
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 from uuid import UUID
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from authsite.context import Context
+from authsite.platform.db.prepared import Reader
 from authsite.platform.http.api_metadata import response_body
 from authsite.platform.runtime import clock
 from authsite.sign_in.conditions import find_denial
@@ -26,8 +28,8 @@ from authsite.users.levels import acr_of, proved_at, shown_amr
 
 from . import active_personal_tokens, client_groups, resources
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
-from .active_personal_tokens import ASKING_ABOUT_PERSONAL
-from .client_auth import ClientCredentials, authenticate_request
+from .active_personal_tokens import ASKING_ABOUT_PERSONAL, AskingAboutPersonal
+from .client_auth import ClientCredentials, authenticate_request, find_authenticated
 from .codes import family as code_families
 from .models import RESOURCE_SERVER, may_refresh
 from .oidc import access_tokens
@@ -95,23 +97,50 @@ def introspect(ctx: Context, credentials: ClientCredentials, text: str) -> Intro
     answers that differ by client). Raises the errors of `authenticate_request`.
     """
     now, keys = clock.now(), ctx.services.keys
+    authenticate = partial(authenticate_request, ctx, credentials)
     access = access_tokens.decode_any(ctx.services, text, now)
-    if isinstance(access, PersonalTokenValues):
-        return _introspect_personal(ctx, credentials, access, now)
-    # The same query for a forged token, so that a client without its secret learns nothing.
-    family_id = access.family_id if access else _NO_FAMILY
-    find = partial(ASKING_CLIENT.one, ctx.database, family_id=family_id)
-    client = authenticate_request(ctx, credentials, find)
     if access:
-        settings, is_jwt = ctx.settings, access_tokens.is_jwt(text)
-        lifetime = settings.jwt_expires_in if is_jwt else settings.expires_in
-        return _introspect_access(ctx, client, access, now, lifetime)
+        standbys = ctx.services.standbys
+        if standbys and (reading := standbys.reading()):
+            by_standby = partial(find_authenticated, credentials)
+            answer = _introspect_access(ctx, access, text, now, reading, by_standby)
+            if answer["active"]:
+                return answer
+        return _introspect_access(ctx, access, text, now, ctx.database, authenticate)
+    # The same query for a forged token, so that a client without its secret learns nothing.
+    client = authenticate(partial(ASKING_CLIENT.one, ctx.database, family_id=_NO_FAMILY))
     if token := decode(keys, REFRESH, text, now):
         return _introspect_refresh(ctx, client, token, now)
     return {"active": False}
 
 
 def _introspect_access(
+    ctx: Context,
+    token: Token | PersonalTokenValues,
+    text: str,
+    now: datetime,
+    reader: Reader,
+    authenticate: Callable[[Callable[..., Any]], Any],
+) -> IntrospectionAnswer:
+    """The state of an access token by what ``reader`` has.
+
+    ``authenticate`` returns what the function that it gets has found for the client, or None.
+    """
+    if isinstance(token, PersonalTokenValues):
+        find = partial(ASKING_ABOUT_PERSONAL.read, reader, token_id=token.id)
+        asking: AskingAboutPersonal | None = authenticate(find)
+        return _about_personal(ctx, asking, token, now) if asking else {"active": False}
+    client: AskingClient | None = authenticate(
+        partial(ASKING_CLIENT.read, reader, family_id=token.family_id)
+    )
+    if client is None:
+        return {"active": False}
+    settings, is_jwt = ctx.settings, access_tokens.is_jwt(text)
+    lifetime = settings.jwt_expires_in if is_jwt else settings.expires_in
+    return _about_family(ctx, client, token, now, lifetime)
+
+
+def _about_family(
     ctx: Context, client: AskingClient, token: Token, now: datetime, lifetime: timedelta
 ) -> IntrospectionAnswer:
     active = client.active
@@ -149,11 +178,9 @@ def _may_know(ctx: Context, client: AskingClient, active: ActiveToken) -> bool:
     return resource is not None and resource.client_id == client.id
 
 
-def _introspect_personal(
-    ctx: Context, credentials: ClientCredentials, token: PersonalTokenValues, now: datetime
+def _about_personal(
+    ctx: Context, asking: AskingAboutPersonal, token: PersonalTokenValues, now: datetime
 ) -> IntrospectionAnswer:
-    find = partial(ASKING_ABOUT_PERSONAL.one, ctx.database, token_id=token.id)
-    asking = authenticate_request(ctx, credentials, find)
     active = asking.active
     if (
         active is None

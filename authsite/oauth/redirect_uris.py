@@ -10,9 +10,11 @@ from collections.abc import Collection, Sequence
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
+from authsite.platform.i18n import _
 from authsite.platform.settings.urls import host_name, origin
 from authsite.platform.settings.values import RESERVED_SCHEMES
 
+from .invalid_value import InvalidValue
 from .models import MAX_URI, NATIVE, PROGRAM_TYPES
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -47,18 +49,35 @@ def check(uri: str, client_type: str, private_schemes: Collection[str] = ()) -> 
     ``private_schemes``: schemes without a dot that programs may use (setting `private-schemes`).
     """
     if len(uri) > MAX_URI:
-        raise ValueError(f"a URI must have at most {MAX_URI} characters")
+        raise InvalidValue(
+            _("a URI must have at most ${number} characters", mapping={"number": str(MAX_URI)})
+        )
     if "#" in uri:
-        raise ValueError(f"leave the fragment out, which begins with #: {uri}")
+        raise InvalidValue(
+            _("leave the fragment out, which begins with #: ${uri}", mapping={"uri": uri})
+        )
     if "*" in uri:
-        raise ValueError(f"give each URI by itself, since * stands for nothing else: {uri}")
+        raise InvalidValue(
+            _(
+                "give each URI by itself, since * stands for nothing else: ${uri}",
+                mapping={"uri": uri},
+            )
+        )
     if not _CHARACTERS.fullmatch(uri):
-        raise ValueError(
-            f"write blanks, backslashes, quotes and non-ASCII characters as %XX: {uri!r}"
+        raise InvalidValue(
+            _(
+                "write blanks, backslashes, quotes and non-ASCII characters as %XX: ${uri}",
+                mapping={"uri": repr(uri)},
+            )
         )
     scheme = (_split(uri).scheme or "").lower()
     if not _SCHEME.fullmatch(scheme):
-        raise ValueError(f"give the whole URI, such as https://app.example.org/callback: {uri}")
+        raise InvalidValue(
+            _(
+                "give the whole URI, such as https://app.example.org/callback: ${uri}",
+                mapping={"uri": uri},
+            )
+        )
     if scheme in ("http", "https"):
         _check_web(uri, scheme, client_type)
     else:
@@ -100,7 +119,9 @@ def check_origin(text: str) -> None:
     """
     exact = origin(text)
     if exact != text:
-        raise ValueError(f"give the origin as browsers send it: {exact}")
+        raise InvalidValue(
+            _("give the origin as browsers send it: ${exact}", mapping={"exact": exact})
+        )
     if text.startswith("http:"):
         _check_loopback(text)
 
@@ -109,7 +130,7 @@ def web_uri(text: str) -> str:
     """An absolute ``https`` URI for a link on a page; ``http`` on loopback. Raises ValueError."""
     scheme = (_split(text).scheme or "").lower()
     if scheme not in ("http", "https"):
-        raise ValueError(f"give a URL that begins with https: {text}")
+        raise InvalidValue(_("give a URL that begins with https: ${text}", mapping={"text": text}))
     check(text, NATIVE)
     return text
 
@@ -140,24 +161,36 @@ def _check_web(uri: str, scheme: str, client_type: str) -> None:
     authority = _PARTS.fullmatch(uri)
     name = authority[2] if authority else None
     if not name:
-        raise ValueError(f"give the host after {scheme}://, such as app.example.org: {uri}")
+        raise InvalidValue(
+            _(
+                "give the host after ${scheme}://, such as app.example.org: ${uri}",
+                mapping={"scheme": scheme, "uri": uri},
+            )
+        )
     if "@" in name:
-        raise ValueError(f"leave out the user before the host, which ends with @: {uri}")
+        raise InvalidValue(
+            _("leave out the user before the host, which ends with @: ${uri}", mapping={"uri": uri})
+        )
     found = _AUTHORITY.fullmatch(name)
     if found is None or not 0 < int(found[2] or 443) <= _LAST_PORT:
-        raise ValueError(f"the host or the port cannot be read: {uri}")
+        raise InvalidValue(_("the host or the port cannot be read: ${uri}", mapping={"uri": uri}))
     try:
         host_name(found[1].strip("[]"))
     except ValueError:
-        raise ValueError(f"the host is neither a name nor an address: {uri}") from None
+        raise InvalidValue(
+            _("the host is neither a name nor an address: ${uri}", mapping={"uri": uri})
+        ) from None
     if scheme == "http":
         _check_loopback(uri)
 
 
 def _check_loopback(uri: str) -> None:
     if _ANY_PORT.fullmatch(uri) is None:
-        raise ValueError(
-            f"use https; http is for {', '.join(_LOOPBACK)} only, in lower case: {uri}"
+        raise InvalidValue(
+            _(
+                "use https; http is for ${hosts} only, in lower case: ${uri}",
+                mapping={"hosts": ", ".join(_LOOPBACK), "uri": uri},
+            )
         )
 
 
@@ -166,23 +199,39 @@ def _check_private(
 ) -> None:
     """A scheme of a program's own (RFC 8252, section 7.1)."""
     if client_type not in PROGRAM_TYPES:
-        raise ValueError(
-            f"use https; a scheme of its own is for a program (type {NATIVE}) only: {uri}"
+        raise InvalidValue(
+            _(
+                "use https; a scheme of its own is for a program (type ${native}) only: ${uri}",
+                mapping={"native": NATIVE, "uri": uri},
+            )
         )
     if scheme in RESERVED_SCHEMES:
-        raise ValueError(
-            f"use a scheme of the program's own, such as org.example.app, since {scheme} has "
-            f"another meaning: {uri}"
+        raise InvalidValue(
+            _(
+                "use a scheme of the program's own, such as org.example.app, since ${scheme} has"
+                " another meaning: ${uri}",
+                mapping={"scheme": scheme, "uri": uri},
+            )
         )
     if "." not in scheme and scheme not in private_schemes:
-        raise ValueError(
-            f"use a scheme with a domain of yours in reverse, such as org.example.app, or add "
-            f"{scheme} to the setting private-schemes: {uri}"
+        raise InvalidValue(
+            _(
+                "use a scheme with a domain of yours in reverse, such as org.example.app, or add"
+                " ${scheme} to the setting private-schemes: ${uri}",
+                mapping={"scheme": scheme, "uri": uri},
+            )
         )
     if uri.partition(":")[2].strip("/") == "" and not uri.endswith("/"):
-        raise ValueError(f"give a path after the scheme, such as {scheme}:/callback: {uri}")
+        raise InvalidValue(
+            _(
+                "give a path after the scheme, such as ${scheme}:/callback: ${uri}",
+                mapping={"scheme": scheme, "uri": uri},
+            )
+        )
     if _split(uri).user is not None:
-        raise ValueError(f"leave out the user before the host, which ends with @: {uri}")
+        raise InvalidValue(
+            _("leave out the user before the host, which ends with @: ${uri}", mapping={"uri": uri})
+        )
 
 
 def _split(uri: str) -> _Parts:

@@ -2,9 +2,11 @@
 
 from authsite.context import Context
 from authsite.platform.audit.cause import Cause
+from authsite.platform.i18n import _
 
 from . import client_fields, clients
 from .client_fields import NO_FIELDS, ClientFields
+from .invalid_value import InvalidValue
 from .models import CODE_TYPES, Client
 
 
@@ -23,9 +25,12 @@ def register(
     people in without a redirect URI; `FeatureNotOpen`.
     """
     if client_type in CODE_TYPES and not any(fields.redirect_uris or ()):
-        raise ValueError(
-            f"a client of type {client_type} needs a redirect URI: the page of the application "
-            "to which a person returns after the sign-in"
+        raise InvalidValue(
+            _(
+                "a client of type ${client_type} needs a redirect URI: the page of the"
+                " application to which a person returns after the sign-in",
+                mapping={"client_type": client_type},
+            )
         )
     client, secret = clients.create(ctx, name, client_type, scope, default_scope, cause)
     client_fields.apply(ctx, client, fields)
@@ -48,7 +53,9 @@ def change(
     """
     clients.require_registered_here(client)
     if fields.redirect_uris is not None and not any(fields.redirect_uris):
-        raise ValueError("a client keeps at least one redirect URI: give the one that it needs")
+        raise InvalidValue(
+            _("a client keeps at least one redirect URI: give the one that it needs")
+        )
     before = client.first_party
     client_fields.apply(ctx, client, fields)
     clients.change(

@@ -16,6 +16,7 @@ from sqlalchemy import bindparam, func, select
 from authsite.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
+from authsite.platform.i18n import _
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.settings.values import is_admin
@@ -23,6 +24,7 @@ from authsite.platform.settings.values import scope as scope_name
 
 from . import clients
 from .errors import InvalidTarget
+from .invalid_value import InvalidValue
 from .models import MAX_URI, OPAQUE, RESOURCE_SERVER, Client, Resource
 from .scopes import ACCOUNT_SCOPE, OPENID_SCOPES, parse
 
@@ -113,19 +115,22 @@ def check_same(requested: str | None, audience: str | None) -> None:
 def check(uri: str) -> None:
     """Raise ValueError unless ``uri`` can be that of a resource: absolute, without a fragment."""
     if not uri or len(uri) > MAX_URI or _NOT_IN_A_URI.search(uri):
-        raise ValueError(
-            f"the URI must have 1 to {MAX_URI} characters, without blanks and without any that a "
-            "URI cannot have"
+        raise InvalidValue(
+            _(
+                "the URI must have 1 to ${number} characters, without blanks and without any"
+                " that a URI cannot have",
+                mapping={"number": str(MAX_URI)},
+            )
         )
     if "#" in uri:
-        raise ValueError("the URI must have no fragment: leave out “#” and what follows")
+        raise InvalidValue(_("the URI must have no fragment: leave out “#” and what follows"))
     found = _URI.fullmatch(uri)
     if found is None or not (found[2] or found[3]):
-        raise ValueError("the URI must be absolute, such as https://api.example.com/")
+        raise InvalidValue(_("the URI must be absolute, such as https://api.example.com/"))
     if found[1].lower() in ("http", "https") and not found[2]:
-        raise ValueError("the URI must have a host, such as https://api.example.com/")
+        raise InvalidValue(_("the URI must have a host, such as https://api.example.com/"))
     if "@" in (found[2] or ""):
-        raise ValueError("the URI must have no user name: leave out what is in front of “@”")
+        raise InvalidValue(_("the URI must have no user name: leave out what is in front of “@”"))
 
 
 def add(
@@ -144,7 +149,12 @@ def add(
     clients.wait_for_others(ctx.db)
     known = find_row(ctx, uri)
     if known is not None:
-        raise ValueError(f"the resource {known.uri} is registered already: change that one")
+        raise InvalidValue(
+            _(
+                "the resource ${uri} is registered already: change that one",
+                mapping={"uri": known.uri},
+            )
+        )
     now = clock.now()
     resource = Resource(
         id=uuid.uuid4(),
@@ -189,7 +199,12 @@ def remove(ctx: Context, resource: Resource) -> None:
     defaults = select(Client.id, Client.default_resource).where(Client.default_resource != "")
     for client_id, default in ctx.db.execute(defaults.order_by(Client.created_at)):
         if is_same(default or "", resource.uri):
-            raise ValueError(f"it is the default of the client {client_id}: change that first")
+            raise InvalidValue(
+                _(
+                    "it is the default of the client ${client_id}: change that first",
+                    mapping={"client_id": str(client_id)},
+                )
+            )
     ctx.db.delete(resource)
 
 
@@ -209,12 +224,20 @@ def _checked_scopes(scopes: str) -> str:
     for name in names:
         scope_name(name)
         if is_admin(name) or name == ACCOUNT_SCOPE:
-            raise ValueError(
-                f"{name} is for authsite's own API, which a token for a resource never opens"
+            raise InvalidValue(
+                _(
+                    "${name} is for authsite's own API, which a token for a resource never opens",
+                    mapping={"name": name},
+                )
             )
     found = " ".join(names)
     if len(found) > MAX_SCOPES:
-        raise ValueError(f"the scopes must have at most {MAX_SCOPES} characters together")
+        raise InvalidValue(
+            _(
+                "the scopes must have at most ${number} characters together",
+                mapping={"number": str(MAX_SCOPES)},
+            )
+        )
     return found
 
 
@@ -223,8 +246,11 @@ def _server(ctx: Context, client_id: UUID | str | None) -> UUID | None:
         return None
     found = ctx.db.get(Client, client_id)
     if found is None or found.type != RESOURCE_SERVER:
-        raise ValueError(
-            f"no client of type {RESOURCE_SERVER} has the id {client_id}; "
-            f"`authsite client list --type {RESOURCE_SERVER}` shows them"
+        raise InvalidValue(
+            _(
+                "no client of type ${resource_server} has the id ${client_id}; `authsite client"
+                " list --type ${resource_server}` shows them",
+                mapping={"resource_server": RESOURCE_SERVER, "client_id": str(client_id)},
+            )
         )
     return client_id

@@ -61,21 +61,22 @@ def end_lost(ctx: Context, user_ids: Collection[UUID], lost: Collection[str]) ->
         return
     for_groups = ctx.settings.scopes.for_groups.union(lost)
     lock_all(ctx.db, user_ids)
-    groups = group_scopes.groups_of_users(ctx, user_ids)
-
-    def has_lost(each: Carrying) -> bool:
-        scopes = {name for name in each.scope.split() if name in for_groups or is_admin(name)}
-        if not scopes or each.user_id is None:
-            return False
-        given = group_scopes.scopes_of(
-            ctx.settings, groups[each.user_id], each.holder_of(each.user_id)
-        )
-        return not scopes <= given
-
-    for table in TABLES:
+    carried: dict[Table, list[tuple[UUID, Carrying, set[str]]]] = {table: [] for table in TABLES}
+    for table, found in carried.items():
         query = _select(table, {*for_groups, ADMIN_PREFIX}).where(table.user_id.in_(user_ids))
-        found = [Carrying(*row) for row in ctx.db.execute(query)]
-        _end(ctx, table, list(filter(has_lost, found)), SCOPE_LOST)
+        for each in (Carrying(*row) for row in ctx.db.execute(query)):
+            scopes = {name for name in each.scope.split() if name in for_groups or is_admin(name)}
+            if scopes and each.user_id is not None:
+                found.append((each.user_id, each, scopes))
+    holders = {user_id for found in carried.values() for user_id, _each, _scopes in found}
+    groups = group_scopes.groups_of_users(ctx, holders) if holders else {}
+
+    def has_lost(user_id: UUID, each: Carrying, scopes: set[str]) -> bool:
+        holder = each.holder_of(user_id)
+        return not scopes <= group_scopes.scopes_of(ctx.settings, groups[user_id], holder)
+
+    for table, found in carried.items():
+        _end(ctx, table, [row[1] for row in found if has_lost(*row)], SCOPE_LOST)
 
 
 def count_of_members(ctx: Context, name: str, scopes: Collection[str], limit: int) -> int:

@@ -3,11 +3,13 @@
 import re
 import unicodedata
 
+from authsite.platform.i18n import _
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import OIDC_SCOPES
 
 from . import redirect_uris
 from .clients import MAX_NAME, MAX_SCOPE
+from .invalid_value import InvalidValue
 from .models import DYNAMIC
 
 LINKS = ("client_uri", "policy_uri", "tos_uri")
@@ -36,7 +38,7 @@ def link(uri: str | None) -> str | None:
     if not uri:
         return None
     if not uri.lower().startswith("https://"):
-        raise ValueError(f"give a URL that begins with https: {uri}")
+        raise InvalidValue(_("give a URL that begins with https: ${uri}", mapping={"uri": uri}))
     return redirect_uris.web_uri(uri)
 
 

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from authsite.context import Context
 from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 
-from . import client_auth, models
+from . import client_secrets, models
 from .codes.models import AuthorizationCode
 from .consents import models as consents
 from .models import FORMER_PERSONAL_TOKEN, OAUTH
@@ -180,7 +180,7 @@ def _complete_client(line: dict[str, Any]) -> None:
     line["id_token_claims"] = "both" if line["id_token_claims"] else "userinfo"
     secrets = filter(None, (line["secrets"], line.pop("previous_secret_hash")))
     line["secrets"] = [
-        {"scheme": client_auth.scheme_of(secret), "hash": secret} for secret in secrets
+        {"scheme": client_secrets.scheme_of(secret), "hash": secret} for secret in secrets
     ]
 
 

@@ -10,6 +10,7 @@ separate key.
 """
 
 import json
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from authsite.users.levels import PASSWORD
@@ -45,6 +46,7 @@ def pack(
     return json.dumps(found, separators=(",", ":")) if found else None
 
 
+@lru_cache(1024)  # a request reads them more than once, and most sign-ins have the same
 def unpack(facts: str | None) -> Facts:
     """What the column says; a sign-in of before the column had a password."""
     if facts is None:

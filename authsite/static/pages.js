@@ -51,12 +51,18 @@ function sendOnce(form) {
   let sent = false;
   const ready = () => {
     sent = false;
-    for (const button of buttons) button.removeAttribute("aria-disabled");
+    for (const button of buttons) {
+      button.removeAttribute("aria-disabled");
+      delete button.dataset.sent;
+    }
   };
   form.addEventListener("submit", (event) => {
     if (sent) return event.preventDefault();
     sent = true;
     for (const button of buttons) button.setAttribute("aria-disabled", "true");
+    // Of several buttons the one that was pressed shows that the page waits.
+    const pressed = event.submitter ?? buttons[0];
+    if (pressed) pressed.dataset.sent = "";
     // A download leaves the page as it is.
     setTimeout(ready, form.matches("[data-download]") ? 2_000 : 15_000);
   });

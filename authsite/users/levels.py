@@ -9,6 +9,7 @@ there to be who they are) are ours.
 
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 AAL1, AAL2, PHR = "aal1", "aal2", "phr"
 LEVELS = (AAL1, AAL2, PHR)
@@ -33,7 +34,11 @@ _DATED = frozenset((*PASSWORD, *EMAIL, *PASSKEY))  # proofs that the user gives 
 
 def acr_of(amr: Iterable[str]) -> str:
     """The authentication context class of a sign-in (OpenID Connect Core 1.0, section 2)."""
-    found = frozenset(amr)
+    return _acr_of(frozenset(amr))
+
+
+@lru_cache(256)
+def _acr_of(found: frozenset[str]) -> str:
     first = found & _FIRST
     if found >= _PASSKEY_OF_USER or (first and found.issuperset(PASSKEY)):
         return PHR

@@ -57,7 +57,7 @@ def rolling(short):
                 time.sleep(1)
                 server.start()
             time.sleep(3 if short else 10)
-        made.server = servers[0].client
+        made.server, made.others = servers[0].client, [servers[1].client]
         failed = [a for a in traffic.answers if not good(a)]
         done = "two servers behind nginx restarted, one after the other"
         return [
@@ -68,16 +68,20 @@ def rolling(short):
 
 
 class Server:
-    """``authsite serve`` on a separate port, for as often as it is started."""
+    """``authsite serve`` on a separate port, for as often as it is started.
 
-    def __init__(self, made):
+    ``url``: of the database, if it is not that of ``made``.
+    """
+
+    def __init__(self, made, url=None):
         self.made, self.port, self._stack = made, free_port(), ExitStack()
+        self._url = url or made.postgres.url
 
     def start(self):
         """Start it, and wait until it listens."""
         variables = {
             "AUTHSITE_ENV_FILE": os.devnull,
-            "AUTHSITE_DATABASE_URL": self.made.postgres.url,
+            "AUTHSITE_DATABASE_URL": self._url,
             "AUTHSITE_TRUSTED_PROXIES": "127.0.0.1",
         }
         server = serving(self.made.ini, WORKERS, port=self.port, **variables)

@@ -42,6 +42,7 @@ class Rig:
     client: dict = field(default_factory=dict)
     sessions: list = field(default_factory=list)
     server: object = None  # an httpx client, with ``log`` and ``process``
+    others: list = field(default_factory=list)  # the same of further servers
 
     @property
     def port(self):
@@ -54,12 +55,14 @@ class Rig:
 
     def workers(self):
         """The process ids of the workers."""
-        pid = self.server.process.pid
-        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        pids = [each.process.pid for each in (self.server, *self.others)]
+        children = [Path(f"/proc/{pid}/task/{pid}/children").read_text() for pid in pids]
+        return [int(each) for each in " ".join(children).split()]
 
     def log(self):
-        """What the server has written to its log so far."""
-        return self.server.log.read_text(errors="replace")
+        """What the servers have written to their logs so far."""
+        servers = [self.server, *self.others]
+        return "".join(each.log.read_text(errors="replace") for each in servers)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from . import (
     halves,
     limits,
     migration,
+    patroni,
     proxied,
     races,
     restore,
@@ -36,4 +37,5 @@ RUNS = {
     "R26": restore.restored,
     "R27": failover.failover,
     "R28": proxied.rolling,
+    "R29": patroni.replaced,
 }

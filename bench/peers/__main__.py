@@ -1,8 +1,9 @@
 """``make bench-peers``: measures authsite and its peers in one run and prints one table.
 
 The folder of the peers' program (``PEERS=``) holds one folder for each peer, with its application,
-its settings and what it needs; its ``setup.sh`` installs that once. It takes about 40 minutes on
-an idle machine; a run that other work disturbed is repeated.
+its settings and what it needs; its ``setup.sh`` installs that once. Two peers are measured by
+folders beside this file. It takes about an hour on an idle machine; a run that other work disturbed
+is repeated. With ``--write`` the table in docs/performance.md becomes that of this run.
 """
 
 import argparse
@@ -20,6 +21,8 @@ EVERYTHING = (
     "limits:bcrypt_limit,mixed",
     "bench.peers",
     "dot",
+    "bench.peers.toolkit",
+    "bench.peers.two_steps",
     "fau",
     "authlib_peer",
     "oidc",
@@ -32,6 +35,7 @@ def main():
     options.add_argument("folder", type=Path, nargs="?", help="of the peers' program")
     options.add_argument("--only", nargs="*", default=EVERYTHING, help="what is measured")
     options.add_argument("--label", default="latest")
+    options.add_argument("--write", action="store_true", help="docs/performance.md")
     given = options.parse_args()
     program = given.folder and given.folder / "run_peers.py"
     if not program or not program.exists():
@@ -52,6 +56,9 @@ def main():
     home = Path(os.environ.get("PEERS_HOME") or Path(tempfile.gettempdir()) / "peers-home")
     results = json.loads((home / "results" / f"{given.label}.json").read_text())
     print(table.render(results))
+    if given.write:
+        page = ROOT / "docs" / "performance.md"
+        page.write_text(table.page(results, page.read_text()))
 
 
 if __name__ == "__main__":

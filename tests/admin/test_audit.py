@@ -7,15 +7,19 @@ from io import StringIO
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import insert, update
+from sqlalchemy import delete, insert, update
+from sqlalchemy.orm import Session
 
+from authsite.admin.administrator import Administrator
 from authsite.admin.audit import exporting, service
+from authsite.admin.audit.filters import EventsQuery
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.seals.keys import audit_keys
 from authsite.platform.audit.seals.scheduled import seal_rest
 from authsite.platform.audit.seals.verification import last_result, note, verify
 from authsite.platform.runtime import clock
 from tests.support import administrators
+from tests.support.factors import context
 
 EVENTS = "/v1/admin/events"
 SEALS = "/v1/admin/seals"
@@ -159,6 +163,42 @@ def test_an_export_goes_on_with_a_link(site, monkeypatch):
     assert 'rel="next"' in answer.headers["Link"]
 
 
+@pytest.mark.both_databases
+def test_an_export_is_read_while_it_is_sent(site, monkeypatch):
+    """In parts, in the order of the list; what is deleted before its part is left out."""
+    monkeypatch.setattr(service, "PART", 2)
+    user = administrators.make(site, "security")
+    add(site, *[{"request_id": str(number)} for number in range(5)])
+    with Session(site.database.autocommit) as db:  # as of a request that reads
+        ctx, query = context(site, db), EventsQuery.model_validate({"event": "login.failed"})
+        found = service.export(ctx, Administrator("user", frozenset(), user.id), query)
+        first = next(found.parts)
+    with site.db() as db:
+        db.execute(delete(AuditEvent).where(AuditEvent.request_id == "2"))
+    parts = [first, *found.parts]
+    ids = [[each["request_id"] for each in part] for part in parts]
+    assert ids == [["4", "3"], ["1"], ["0"]]
+
+
+def test_exports_have_a_limit_for_each_administrator(site_with):
+    """The file, the table of the console and the data of a user count together."""
+    settings = {**administrators.SETTINGS, "limits": "on", "limits.admin-export": "3/hour"}
+    site = site_with(**settings)
+    user = site.user("ann@example.com")
+    administrators.signed_in(site, "security")
+    headers = administrators.token(site, "admin:exports:read")
+    site.http.get(f"{EVENTS}/export?user=x", headers=headers, status=422)
+    for path in (f"{EVENTS}/export", f"/v1/admin/users/{user.id}/export"):
+        site.http.get(path, headers=headers)
+    site.http.get("/admin/audit.csv")
+    for path, more in ((f"{EVENTS}/export", headers), ("/admin/audit.csv", {})):
+        refused = site.http.get(path, headers=more, status=429)
+        assert refused.headers["Retry-After"]
+    administrators.make(site, "owner", "other@example.com")
+    other = administrators.token(site, "admin:exports:read", "other@example.com")
+    site.http.get(f"{EVENTS}/export", headers=other)
+
+
 @pytest.mark.parametrize("scope", ["admin:audit:read", "admin:exports:read"])
 def test_a_client_exports_nothing(site, scope):
     headers = administrators.client(site, scope)
@@ -171,7 +211,8 @@ def test_a_client_exports_nothing(site, scope):
 def test_a_cell_is_never_a_formula(text):
     names = ("user_id", "email", "client_id", "client", "address", "device", "request_id")
     row = {**dict.fromkeys(names), "at": "x", "event": "y", "agent": text, "details": {}}
-    ((_, cells)) = csv.reader(StringIO(exporting.as_csv([row]), newline=""))
+    written = b"".join(exporting.as_csv([[row]])).decode()
+    ((_, cells)) = csv.reader(StringIO(written, newline=""))
     assert cells[exporting.COLUMNS.index("agent")] == f"'{text}"
     assert cells[0] == "x"
 

@@ -151,3 +151,17 @@ def test_a_large_group_is_counted_to_a_number(site, finance, monkeypatch):
 def test_an_unknown_group(site):
     administrators.signed_in(site, "viewer")
     site.http.get("/admin/groups/none", status=404)
+
+
+def test_the_pages_that_end_an_owner_name_the_clients_that_may_administer(site):
+    """They stay, and the owner may know their secrets."""
+    administrators.signed_in(site, "owner")
+    bo = administrators.make(site, "owner", "bo@example.com")
+    cy = administrators.make(site, "support", "cy@example.com")
+    pages = [f"groups/authsite:owner/members/{bo.id}/remove"]
+    pages += [f"users/{bo.id}/{action}" for action in ("disable", "delete", "groups")]
+    sentence = "an owner may know their secrets"
+    assert not any(sentence in site.http.get(f"/admin/{page}", status=200).text for page in pages)
+    site.client("personal", scope="admin:users:read")
+    assert all(sentence in site.http.get(f"/admin/{page}", status=200).text for page in pages)
+    assert sentence not in site.http.get(f"/admin/users/{cy.id}/disable", status=200).text

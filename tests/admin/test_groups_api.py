@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select, update
 
 from authsite.groups import administrators as roles
+from authsite.groups import applying
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
 from authsite.oauth.models import Client, Family
@@ -206,7 +207,7 @@ def test_a_group_that_a_client_requires_stays(site, api):
 
 def test_a_large_group_loses_a_scope_in_batches(site, api, monkeypatch):
     """Every batch is committed; the tokens of all members end, and no others."""
-    monkeypatch.setattr(groups, "BATCH", 2)
+    monkeypatch.setattr(applying, "BATCH", 2)
     api("post", status=201, **FINANCE)
     keys = site.client(scope="payments:write notes:read")
     tokens = {}

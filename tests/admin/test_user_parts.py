@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import select, update
 
 from authsite.platform.rate_limit.models import LimitCounter
@@ -95,3 +96,29 @@ def test_a_page_promises_a_disabled_user_only_a_mail_that_is_sent(site, ann):
         assert (none in site.http.get(path_of(ann, action)).text) is not bool(mails)
         act(site, ann, action)
         assert len(site.mails()) == mails
+
+
+@pytest.mark.parametrize(
+    ("action", "fields"),
+    [
+        ("confirm", {}),
+        ("profile", {"name": "", "username": "ann", "phone": ""}),
+        ("change-email", {"email": "new@example.com", "confirmed": "on"}),
+    ],
+)
+@pytest.mark.parametrize("disabled", [True, False])
+def test_a_page_promises_a_mail_about_a_change_as_far_as_it_is_sent(
+    site_with, action, fields, disabled
+):
+    site = site_with(**administrators.SETTINGS, login_identifiers="email username")
+    ann = site.user("ann@example.com", confirmed=action != "confirm")
+    administrators.signed_in(site, "security")
+    if disabled:
+        act(site, ann, "disable", reason="asked")
+    site.mails()
+    page = site.http.get(path_of(ann, action))
+    assert ("No e-mail is sent: the account is disabled." in page.text) is disabled
+    assert ("gets an e-mail" in page.text) is (not disabled and action == "profile")
+    assert ("so no link can be sent" in page.text) is (disabled and action == "change-email")
+    act(site, ann, action, reason="asked", **fields)
+    assert bool(site.mails()) is not disabled

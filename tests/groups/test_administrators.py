@@ -8,6 +8,7 @@ from sqlalchemy import select
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.mail.models import OutboxMessage
 from authsite.users.groups.reserved import ADMIN_SCOPES, RESERVED
+from authsite.users.models import User
 from tests.support import mails as sent
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD, bearer
@@ -42,6 +43,35 @@ def test_roles_are_granted_listed_and_revoked(commands):
     assert [each["email"] for each in commands.json("admin", "list")["administrators"]] == [
         "ann@example.com"
     ]
+
+
+def test_who_takes_an_owner_away_is_told_of_the_clients_that_may_administer(site, commands):
+    """An owner has given them their scopes, and may know their secrets; they stay."""
+    known = site.client("personal", scope="admin:users:read", name="Provisioning")
+    disabled = site.client("personal", scope="admin:users:read")
+    commands.run("client", "disable", disabled.client_id)
+    site.client("personal", scope="notes:read")
+    for email in ("ann@example.com", "bo@example.com"):
+        commands.run("admin", "grant", email, "owner")
+    commands.run("admin", "grant", "bo@example.com", "viewer")
+    assert commands.run("admin", "revoke", "bo@example.com", "viewer").stderr == ""
+    output = commands.run("admin", "revoke", "bo@example.com", "owner").stderr
+    assert f"the client {known.client_id} (Provisioning) may administer" in output
+    assert output.count("may administer") == 1
+    assert commands.run("admin", "revoke", "bo@example.com", "owner").stderr == ""
+
+
+def test_a_user_made_by_command_has_the_command_as_its_actor(site, commands):
+    given = ("--confirmed", "--password-stdin", "--json")
+    commands.run("user", "create", "--email", "cy@example.com", *given, stdin="purple wolf 77 tea")
+    with site.db() as db:
+        query = select(AuditEvent).join(User, User.id == AuditEvent.user_id)
+        found = db.scalars(query.where(User.email == "cy@example.com")).all()
+    actor = {"actor": {"kind": "command", "id": None}}
+    recorded = {each.event: each.details for each in found}
+    assert recorded["user.created"] == actor
+    assert all(details == actor for details in recorded.values())
+    assert len(recorded) == 2  # the other one: that the address is confirmed
 
 
 def test_each_change_is_recorded_with_actor_and_reason(site, commands):

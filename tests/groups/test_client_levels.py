@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import update
 
-from authsite.groups import members, service
+from authsite.groups import applying, members, service
 from authsite.groups.service import GroupValues
 from authsite.oauth.models import MFA_GRANT, PASSKEY_GRANT, Client, Family
 from authsite.platform.audit.cause import Cause
@@ -48,11 +48,11 @@ def people(site, level, *clients):
 def raise_level(site, level):
     """Give the group this level."""
     with site.db() as db:
-        effect = service.change(
+        begun = service.change(
             factors.context(site, db), "ops", GroupValues(require_acr=level), CAUSE
         )
     with site.db() as db:
-        service.update_members(factors.context(site, db), "ops", effect)
+        applying.step(factors.context(site, db), begun)
 
 
 def result(answer):

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import select, update
 
-from authsite.groups import service
+from authsite.groups import applying
 from authsite.oauth.models import Family
 from authsite.platform.audit.models import AuditEvent
 from authsite.sign_in.facts import pack
@@ -90,7 +90,7 @@ def test_a_new_level_ends_the_tokens_of_lower_sign_ins_alone(site, keys, payers)
 @pytest.mark.both_databases
 def test_a_new_level_counts_in_a_session_that_runs(site, keys, payers, monkeypatch):
     """For all members, in batches."""
-    monkeypatch.setattr(service, "BATCH", 1)
+    monkeypatch.setattr(applying, "BATCH", 1)
     payers.run("group", "add", "payers", "bo@example.com")
     tokens = site.login(keys, scope="notes:read")
     assert site.introspect(keys, tokens["access_token"])["groups"] == ["payers"]

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from sqlalchemy import Engine, event, select
 
 from authsite.cli import authsite
-from authsite.oauth.client_auth import hash_secret
+from authsite.oauth.client_secrets import hash_secret
 from authsite.oauth.clients import rotate_secret
 from authsite.oauth.models import Client
 from authsite.platform.audit.models import AuditEvent

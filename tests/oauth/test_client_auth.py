@@ -7,7 +7,7 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from authsite.oauth import client_auth, clients
+from authsite.oauth import client_secrets, clients
 from authsite.oauth.models import Client
 from tests.support.acting import acting
 from tests.support.statements import counted
@@ -94,13 +94,13 @@ def test_an_unknown_id_and_a_wrong_secret_cost_the_same_query(site, keys):
 @pytest.mark.control("T07")
 def test_both_secrets_are_compared_for_known_and_unknown_clients_alike(site, keys, monkeypatch):
     compared = []
-    real = client_auth.hmac.compare_digest
+    real = client_secrets.hmac.compare_digest
 
     def watch(one, two):
         compared.append((type(one), type(two), len(one)))
         return real(one, two)
 
-    monkeypatch.setattr(client_auth.hmac, "compare_digest", watch)
+    monkeypatch.setattr(client_secrets.hmac, "compare_digest", watch)
     for form in (keys.form(), keys.form(client_secret="wrong"), {"client_id": str(uuid.uuid4())}):
         compared.clear()
         post(site, form, status="*")

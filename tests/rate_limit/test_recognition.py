@@ -170,7 +170,7 @@ def test_l1_the_browser_of_before_has_no_attempts_of_its_own(story, recover):
 @pytest.mark.control("L10")
 @pytest.mark.parametrize("recover", RECOVERIES)
 def test_emptied_counters_bring_no_recognition_back(story, recover):
-    """A table that is UNLOGGED is empty after a crash of PostgreSQL."""
+    """Counts are lost with a Redis, or when an administrator ends them."""
     cookie, link = story.intrude()
     recover(story, link)
     with story.site.db() as db:

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, text
 
+from authsite.platform.db import open_database
 from authsite.platform.rate_limit import storage as storages
 from authsite.platform.rate_limit.factory import make_storage
 from authsite.platform.rate_limit.fallback import LocalStorage
@@ -114,12 +115,44 @@ def test_the_database_holds_no_address_of_any_kind(site_with):
     assert max(map(len, rows(site))) <= 128
 
 
-def test_on_postgresql_counting_is_not_logged(site):
+@pytest.mark.both_databases
+def test_a_count_survives_a_failover_of_postgresql_and_waits_for_nothing(site):
+    """UNLOGGED, the table would be empty on a promoted standby, and every lockout would end."""
     if site.database.autocommit.dialect.name != "postgresql":
         pytest.skip("a matter of PostgreSQL alone")
-    with site.db() as db:
-        kind = "SELECT relpersistence FROM pg_class WHERE relname = 'limit_counters'"
-        assert db.scalar(text(kind)) == "u"
+    kind = "SELECT relpersistence FROM pg_class WHERE relname = 'limit_counters'"
+    waiting = open_database(f"{site.cfg.database_url.reveal()}&options=-csynchronous_commit%3Don")
+    try:
+        with waiting.autocommit.connect() as connection:
+            assert connection.scalar(text(kind)) == "p"
+            connection.execute(text(COMMITTED))
+        storage = DatabaseStorage(waiting)
+        storage.incr("a", 60)
+        storage.incr("a", 60, -1)
+        storage.clear("a")
+        storage.clear("a")
+        with waiting.autocommit.connect() as connection:
+            seen = connection.scalars(text("SELECT setting FROM committed")).all()
+            assert connection.scalar(text("SHOW synchronous_commit")) == "on"
+        assert seen == ["off"] * 3
+    finally:
+        with waiting.autocommit.connect() as connection:
+            connection.execute(text("DROP FUNCTION note_commit CASCADE"))
+            connection.execute(text("DROP TABLE committed"))
+        waiting.dispose()
+
+
+# A deferred trigger runs at COMMIT.
+COMMITTED = """
+CREATE TABLE committed (setting text);
+CREATE FUNCTION note_commit() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO committed VALUES (current_setting('synchronous_commit'));
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER noting AFTER INSERT OR UPDATE OR DELETE ON limit_counters
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note_commit();
+"""
 
 
 @pytest.mark.control("D06")

@@ -43,6 +43,7 @@ def test_limits_have_the_defaults_of_the_contract_and_can_be_changed_one_by_one(
         "email-sign-in": "5/hour",
         "factor-changes": "20/hour",
         "admin-api": "600/minute",
+        "admin-export": "60/hour",
         "admin-mail": "30/hour",
         "invitation": "5/hour",
         "invitation-link": "10/15 minutes",

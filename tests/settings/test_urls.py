@@ -1,13 +1,16 @@
 """URLs, origins and domains in the settings."""
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from authsite.platform.db import open_database
-from authsite.platform.settings import urls
-from authsite.platform.settings.service_urls import database_url
+from authsite.platform.settings import SettingsError, load, urls
+from authsite.platform.settings.service_urls import database_url, read_urls
 from tests.support.settings import accepted, refused, unhurried
+from tests.support.site import SECRET
 
 
 @pytest.mark.parametrize(
@@ -161,3 +164,26 @@ def test_a_host_of_the_database_that_no_connection_can_use_stops_the_start(host)
 def test_hosts_of_the_database_that_sqlalchemy_accepts(host):
     url = database_url(f"postgresql://user:pa%2Fss@{host}/name?sslmode=require").reveal()
     open_database(url).dispose()
+
+
+def test_each_standby_has_a_url_and_sqlite_has_none():
+    text = "postgres://ann:pw@first,second:5433/db?sslmode=require"
+    assert [each.reveal() for each in read_urls(text)] == [
+        "postgresql://ann:pw@first/db?sslmode=require",
+        "postgresql://ann:pw@second:5433/db?sslmode=require",
+    ]
+    [one] = read_urls("postgresql://ann:pw@[::1]:5433/db")
+    assert one.reveal() == "postgresql://ann:pw@[::1]:5433/db"
+    assert read_urls("") == ()
+    with pytest.raises(ValueError, match="a SQLite file has no standby"):
+        read_urls("sqlite:///x.sqlite")
+    with pytest.raises(ValueError, match="give each host"):
+        read_urls("postgresql://ann@first,second:x/db")
+
+
+def test_the_primary_of_a_standby_is_no_sqlite_file():
+    ini = {"authsite.secret": SECRET, "authsite.database-read-url": "postgresql://first/db"}
+    with pytest.raises(SettingsError, match="which has no standbys"):
+        load(ini, {})
+    primary = {"authsite.database-url": "postgresql://second/db"}
+    assert load(ini | primary, {}).database_read_lag == timedelta(seconds=1)

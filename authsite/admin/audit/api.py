@@ -12,6 +12,7 @@ from authsite.admin.guard import administrator_of
 from authsite.admin.queries import LINK, add_link, invalid, query_of
 from authsite.platform.http.api_metadata import Operation, Parameters, Text, response_body
 from authsite.platform.http.errors import ValidationFailed
+from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.request_state import Request
 
 from . import service
@@ -167,7 +168,7 @@ def events(request: Request) -> dict[str, Any]:
     description="NDJSON: one event on each line, up to 20,000. The header Link has the next part."
     " Each export is an event. Clients that act for themselves cannot export.",
     headers={200: LINK},
-    errors=(InvalidCursor,),
+    errors=(InvalidCursor, TooManyAttempts(60)),
     query=EventsQuery,
 )
 def export(request: Request) -> Response:
@@ -176,7 +177,7 @@ def export(request: Request) -> Response:
     add_link(request, found.next)
     response: Response = request.response
     response.headers["Content-Type"] = NDJSON
-    response.body = as_ndjson(found.rows).encode()
+    response.app_iter = as_ndjson(found.parts)
     return response
 
 

@@ -1,8 +1,11 @@
-"""The audit trail as files: NDJSON, and CSV that is safe to open in a spreadsheet."""
+"""The audit trail as files: NDJSON, and CSV that is safe to open in a spreadsheet.
+
+Both are made part by part, while they are sent.
+"""
 
 import csv
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from io import StringIO
 from typing import Any
 
@@ -16,20 +19,24 @@ COLUMNS = (
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def as_ndjson(rows: Iterable[Mapping[str, Any]]) -> str:
+def as_ndjson(parts: Iterable[Iterable[Mapping[str, Any]]]) -> Iterator[bytes]:
     """One object of JSON on each line."""
-    return "".join(f"{json.dumps(row)}\n" for row in rows)
+    for rows in parts:
+        yield "".join(f"{json.dumps(row)}\n" for row in rows).encode()
 
 
-def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
+def as_csv(parts: Iterable[Iterable[Mapping[str, Any]]]) -> Iterator[bytes]:
     """A line of `COLUMNS`, and one for each row (RFC 4180)."""
+    yield _lines([COLUMNS])
+    for rows in parts:
+        cells = ({**row, "details": _details(row["details"])} for row in rows)
+        yield _lines([safe(row[name] or "") for name in COLUMNS] for row in cells)
+
+
+def _lines(rows: Iterable[Iterable[str]]) -> bytes:
     file = StringIO()
-    writer = csv.writer(file, quoting=csv.QUOTE_ALL)
-    writer.writerow(COLUMNS)
-    for row in rows:
-        cells = {**row, "details": _details(row["details"])}
-        writer.writerow([safe(cells[name] or "") for name in COLUMNS])
-    return file.getvalue()
+    csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
+    return file.getvalue().encode()
 
 
 def safe(text: str) -> str:

@@ -5,7 +5,7 @@ another filter that index is walked, which stops after `WALK` events with a curs
 index that would slow down logins.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -20,12 +20,14 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.service import About, Filter, conditions_of, record_apart
+from authsite.platform.db import Database
 
 from .filters import EventsQuery, filter_of
 from .rows import facts
 
 WALK = 20_000
 """How many events one request reads at most, and how many an export has at most."""
+PART = 500  # events of an export that are in memory together
 EXPLAINED = 100  # events of one request
 LONGEST_REQUEST = timedelta(minutes=1)
 
@@ -53,9 +55,7 @@ def list_events(
     bound = {"list": "events", **(filters or wanted._asdict())}
     last = after(ctx, by, bound, text)
     found, next_ = _read(ctx.db, wanted, limit, _place(last) if last else None)
-    if next_ is None:
-        return Page(found, None)
-    return Page(found, cursor(ctx, by, bound, [_exact(next_.at), next_.id]))
+    return Page(found, _cursor(ctx, by, bound, next_))
 
 
 def explain(ctx: Context, request_id: str, at: datetime | None = None) -> Sequence[AuditEvent]:
@@ -99,26 +99,62 @@ def _when(ctx: Context, request_id: str) -> datetime:
     raise UnknownObject
 
 
-def export(ctx: Context, by: Administrator, query: EventsQuery) -> Page[dict[str, Any]]:
+class Export(NamedTuple):
+    """Events as objects, in parts that are read one after the other, and the cursor behind them.
+
+    The parts need no transaction of the request, which may have ended.
+    """
+
+    parts: Iterator[list[dict[str, Any]]]
+    next: str | None
+
+
+def export(ctx: Context, by: Administrator, query: EventsQuery) -> Export:
     """Up to `WALK` events as objects, which is an event itself.
 
-    Raises `PermissionMissing` for a client that acts for itself: it exports nothing; and
-    `ValidationFailed` and `InvalidCursor`.
+    Raises `PermissionMissing` for a client that acts for itself: it exports nothing;
+    `ValidationFailed` and `InvalidCursor`; and `TooManyAttempts` over the limit ``admin-export``.
     """
     if by.kind == "client":
         raise PermissionMissing("admin:exports:read")
-    wanted = filter_of(ctx.db, query)
-    found = list_events(ctx, by, wanted, WALK, query.cursor, query.texts)
+    wanted, bound = filter_of(ctx.db, query), {"list": "events", **query.texts}
+    last = after(ctx, by, bound, query.cursor)
+    ctx.limits.count("admin-export", by.limit_subject)
+    places = AuditEvent.at, AuditEvent.id
+    found, next_ = _read(ctx.db, wanted, WALK, _place(last) if last else None, places)
     chosen = " ".join(f"{name}={text}" for name, text in query.texts.items())
     about: About = {"details": by.cause().details(**({"filters": chosen} if chosen else {}))}
     record_apart(ctx, Event.AUDIT_EXPORTED, **about)
-    return Page(facts(ctx.db, found.rows), found.next)
+    ids = [each.id for each in found]
+    return Export(_in_parts(ctx.database, ids), _cursor(ctx, by, bound, next_))
+
+
+def _in_parts(database: Database, ids: Sequence[int]) -> Iterator[list[dict[str, Any]]]:
+    for start in range(0, len(ids), PART):
+        some = ids[start : start + PART]
+        with Session(database.autocommit) as db:
+            events = db.scalars(select(AuditEvent).where(AuditEvent.id.in_(some)))
+            by_id = {each.id: each for each in events}
+            yield facts(db, [by_id[id_] for id_ in some if id_ in by_id])
+
+
+def _cursor(
+    ctx: Context, by: Administrator, bound: Mapping[str, object], place: Place | None
+) -> str | None:
+    return cursor(ctx, by, bound, [_exact(place.at), place.id]) if place else None
 
 
 def _read(
-    db: Session, wanted: Filter, limit: int, last: Place | None
-) -> tuple[Sequence[AuditEvent], Place | None]:
-    """The events behind ``last``, and the place from which the next part goes on."""
+    db: Session,
+    wanted: Filter,
+    limit: int,
+    last: Place | None,
+    columns: Sequence[Any] = (),
+) -> tuple[Sequence[Any], Place | None]:
+    """The events behind ``last``, and the place from which the next part goes on.
+
+    ``columns``: only these of each event.
+    """
     conditions, end = conditions_of(wanted), None
     of_user = wanted.user_id is not None
     order: Sequence[Any] = (AuditEvent.id.desc(),)
@@ -130,8 +166,9 @@ def _read(
         end = _end_for_user(db, wanted, last) if of_user else _end_of_walk(db, wanted, last)
     if end:
         conditions.append(AuditEvent.id >= end.id if of_user else AuditEvent.at >= end.at)
-    query = select(AuditEvent).where(*conditions).order_by(*order).limit(limit + 1)
-    found = db.scalars(query).all()
+    query = select(*(columns or (AuditEvent,))).where(*conditions).order_by(*order)
+    query = query.limit(limit + 1)
+    found: Sequence[Any] = db.execute(query).all() if columns else db.scalars(query).all()
     if len(found) > limit:
         return found[:limit], _place_of(found[limit - 1])
     return found, end
@@ -175,7 +212,7 @@ def _behind(place: Place) -> ColumnElement[bool]:
     return and_(AuditEvent.at <= place.at, or_(AuditEvent.at < place.at, AuditEvent.id < place.id))
 
 
-def _place_of(event: AuditEvent) -> Place:
+def _place_of(event: Any) -> Place:
     return Place(event.at, event.id)
 
 

@@ -30,8 +30,12 @@ from .errors import InvalidClient
 
 _LIST = "authsite.admin.api.clients"
 _ERRORS = (UnknownObject,)
-_INVALID = InvalidClient("there is no group 'ops': create it with `authsite group create`")
-_NO_SECRET = InvalidClient("a client of type browser has no secret. It sends its client_id alone")
+_INVALID = InvalidClient(
+    ValueError("there is no group 'ops': create it with `authsite group create`")
+)
+_NO_SECRET = InvalidClient(
+    ValueError("a client of type browser has no secret. It sends its client_id alone")
+)
 
 
 @view_config(route_name=_LIST, request_method="GET", renderer="json", admin="clients:read")

@@ -76,7 +76,7 @@ class FieldsBody(ReasonBody):
             try:
                 values["id_token_lifetime"] = seconds_of(self.id_token_lifetime)
             except ValueError as error:
-                raise InvalidClient(str(error), "id_token_lifetime") from None
+                raise InvalidClient(error, "id_token_lifetime") from None
         return ClientFields(**values)
 
     def values(self, name: str | None) -> ClientValues:

@@ -1,5 +1,6 @@
 """Errors of clients as administrators see them."""
 
+from authsite.oauth.invalid_value import InvalidValue
 from authsite.platform.http.errors import FieldError, ValidationFailed
 
 
@@ -8,5 +9,9 @@ class InvalidClient(ValidationFailed):
 
     summary = "A value is one that a client of this type cannot have."
 
-    def __init__(self, message: str, field: str | None = None) -> None:
-        super().__init__(message, details=[FieldError("invalid", field, message)])
+    def __init__(self, error: ValueError, field: str | None = None) -> None:
+        """``error``: a value was refused. An `InvalidValue` names its field, or ``field`` is it."""
+        message = error.message if isinstance(error, InvalidValue) else str(error)
+        if isinstance(error, InvalidValue):
+            field = error.field or field
+        super().__init__(str(error), details=[FieldError("invalid", field, message)])

@@ -234,7 +234,4 @@ def _values() -> Iterator[None]:
     except ApiError:
         raise
     except ValueError as error:
-        message = str(error)
-        field, separator, _rest = message.partition(": ")
-        names = (*ClientFields._fields, "name", "scope", "default_scope", "type")
-        raise InvalidClient(message, field if separator and field in names else None) from None
+        raise InvalidClient(error) from None

@@ -10,6 +10,7 @@ from authsite.admin.errors import InvalidCursor, Outranked, UnknownObject
 from authsite.admin.guard import administrator_of
 from authsite.admin.queries import LINK, ListQuery, answer, query_of
 from authsite.groups.errors import (
+    GroupEnding,
     GroupInUse,
     GroupTaken,
     InvalidGroup,
@@ -74,7 +75,12 @@ def list_groups(request: Request) -> dict[str, Any]:
 @Operation(
     "Create a group",
     {201: GroupAnswer},
-    errors=(*_OF_VALUES, ReservedName("authsite:owner"), GroupTaken("ops")),
+    errors=(
+        *_OF_VALUES,
+        ReservedName("authsite:owner"),
+        GroupTaken("ops"),
+        GroupEnding("ops"),
+    ),
 )
 def create(request: Request) -> GroupAnswer:
     given: NewGroupBody = request.authsite.validated
@@ -101,7 +107,9 @@ def show(request: Request) -> GroupAnswer:
 @Operation(
     "Change a group",
     {200: GroupAnswer},
-    description="Tokens of members that carry a scope which no group gives them any more end.",
+    description="Tokens of members that carry a scope which no group gives them any more end. With"
+    " over 1,000 members this goes on after the answer, for some minutes for a million:"
+    " `pending_count` is the number of members that it has not come to yet.",
     path=GroupPath,
     errors=(*_OF_NAME, *_OF_VALUES, Outranked),
 )
@@ -123,7 +131,9 @@ def change(request: Request) -> GroupAnswer:
 @Operation(
     "Delete a group",
     {204: None},
-    description="Its members leave it, which ends their tokens with a scope of this group alone.",
+    description="Its members leave it, which ends their tokens with a scope of this group alone."
+    " With over 1,000 members this goes on after the answer, for some minutes for a million; until"
+    " then no group of this name can be created.",
     path=GroupPath,
     errors=(*_OF_NAME, GroupInUse("ops", ("reports",)), GroupNamed, Outranked),
 )

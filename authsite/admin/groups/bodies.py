@@ -71,6 +71,8 @@ class GroupAnswer(TypedDict):
     """The scopes that it gives to its members."""
     member_count: Annotated[int, Field(examples=[12])]
     """How many members it has, counted to 1,000: 1001 means more than that."""
+    pending_count: Annotated[int, Field(examples=[0])]
+    """How many members the last changes have not come to yet: of a large group this takes time."""
     created_at: Moment | None
     """Null for a group of administrators."""
     updated_at: Moment | None
@@ -114,6 +116,7 @@ def as_json(group: ShownGroup) -> GroupAnswer:
         "require_acr": group.require_acr,
         "scopes": list(group.scopes),
         "member_count": group.member_count,
+        "pending_count": group.pending_count,
         "created_at": group.created_at,
         "updated_at": group.updated_at,
     }

@@ -11,10 +11,10 @@ from authsite.admin.administrator import Administrator
 from authsite.admin.errors import UnknownObject
 from authsite.admin.lists import Page, after, cursor
 from authsite.context import Context
+from authsite.groups import applying
 from authsite.groups.errors import UnknownGroup
 from authsite.groups.lookup import is_name
-from authsite.groups.service import ShownGroup
-from authsite.platform.runtime import clock
+from authsite.groups.service import ShownGroup, of_row
 from authsite.users.groups.models import Group, GroupMember
 from authsite.users.groups.reserved import RESERVED
 from authsite.users.models import User
@@ -40,7 +40,7 @@ def one(ctx: Context, name: str) -> ShownGroup:
     group = ctx.db.get(Group, name) if is_name(name) else None
     if group is None:
         raise UnknownGroup(name)
-    return _shown(group, _count(ctx, [name]))
+    return of_row(group, _count(ctx, [name])[name], applying.pending(ctx.db))
 
 
 def some(ctx: Context, by: Administrator, limit: int, text: str | None) -> Page[ShownGroup]:
@@ -58,8 +58,11 @@ def some(ctx: Context, by: Administrator, limit: int, text: str | None) -> Page[
         query = query.where(Group.name > last)
     rows = [*reserved, *ctx.db.scalars(query)][: limit + 1]
     counts = _count(ctx, [getattr(each, "name", each) for each in rows[:limit]])
+    pending = applying.pending(ctx.db)
     shown = [
-        _reserved(ctx, each, counts) if isinstance(each, str) else _shown(each, counts)
+        _reserved(ctx, each, counts)
+        if isinstance(each, str)
+        else of_row(each, counts[each.name], pending)
         for each in rows[:limit]
     ]
     more = len(rows) > limit
@@ -106,18 +109,6 @@ def require(ctx: Context, name: str) -> None:
 def _reserved(ctx: Context, name: str, counts: Mapping[str, int]) -> ShownGroup:
     group = RESERVED[name]
     return ShownGroup(name, group.title, ctx.settings.admin_acr, group.scopes, counts[name])
-
-
-def _shown(group: Group, counts: Mapping[str, int]) -> ShownGroup:
-    return ShownGroup(
-        group.name,
-        group.title,
-        group.require_acr,
-        group.scopes.split(),
-        counts[group.name],
-        clock.rfc3339(group.created_at),
-        clock.rfc3339(group.updated_at),
-    )
 
 
 def _count(ctx: Context, names: Sequence[str]) -> dict[str, int]:

@@ -1,11 +1,12 @@
 """What administrators do with groups and their members.
 
 A change that concerns every member is committed first, and then goes on in batches, each of which
-is committed, so that a group may have any number of members. A request that was stopped can be
-sent again.
+is committed (`authsite.groups.applying`), so that a group may have any number of members. Of a
+large group a background task goes on.
 """
 
 from collections.abc import Sequence
+from uuid import UUID
 
 from sqlalchemy import exists, select
 from sqlalchemy.orm import aliased
@@ -15,6 +16,7 @@ from authsite.admin.administrator import Administrator
 from authsite.admin.errors import Outranked
 from authsite.admin.users import actions, memberships, subject
 from authsite.context import Context
+from authsite.groups import applying
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
 from authsite.platform.db.transaction import commit_session
@@ -43,13 +45,7 @@ def change(
     """
     if given.scopes is not None or given.require_acr is not None:
         _require_no_administrator(ctx, by, name)
-    effect = groups.change(ctx, name, given, reasons.cause(by, reason))
-    after = None
-    while effect:
-        commit_session(ctx.db)
-        after = groups.update_members(ctx, name, effect, after)
-        if after is None:
-            break
+    _apply(ctx, groups.change(ctx, name, given, reasons.cause(by, reason)))
 
 
 def delete(
@@ -59,7 +55,7 @@ def delete(
     routes: Sequence[str],
     reason: str | None = None,
 ) -> None:
-    """Delete a group, whose members leave it first.
+    """Delete a group, whose members leave it.
 
     ``routes``: the names of the routes that are for its members alone. Raises `GroupNamed` if there
     is one, what `authsite.groups.service.delete` raises, and `Outranked` as `change`.
@@ -67,10 +63,7 @@ def delete(
     if routes:
         raise GroupNamed(name, routes)
     _require_no_administrator(ctx, by, name)
-    cause = reasons.cause(by, reason)
-    while groups.remove_some(ctx, name, cause):
-        commit_session(ctx.db)
-    groups.delete(ctx, name, cause)
+    _apply(ctx, groups.delete(ctx, name, reasons.cause(by, reason)))
 
 
 def add(
@@ -95,6 +88,16 @@ def remove(
     actions.count_notice(ctx, by, user_id)
     user = _find(ctx, by, name, user_id)
     return memberships.leave(ctx, by, user, name, reason)
+
+
+def _apply(ctx: Context, change_id: UUID | None) -> None:
+    """Apply a change to all members, unless the background task does."""
+    if change_id is None or applying.is_left_to_task(ctx, change_id):
+        return
+    more = True
+    while more:
+        commit_session(ctx.db)
+        more = applying.step(ctx, change_id)
 
 
 def _require_no_administrator(ctx: Context, by: Administrator, name: str) -> None:

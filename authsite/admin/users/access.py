@@ -123,8 +123,12 @@ def lift_limits(ctx: Context, by: Administrator, user: User, reason: str | None)
 def export_data(
     ctx: Context, by: Administrator, user: User, reason: str | None = None
 ) -> dict[str, Any]:
-    """Everything that is stored about the user, ready for JSON. Never for a client."""
+    """Everything that is stored about the user, ready for JSON. Never for a client.
+
+    Raises `TooManyAttempts` over the limit ``admin-export`` of the caller.
+    """
     cause = reasons.cause(by, reason)
     subject.require_person(by, "exports:read")
+    ctx.limits.count("admin-export", by.limit_subject)
     found = subject.lock(ctx, by, user)
     return export.export_as_administrator(ctx, found, cause)

@@ -36,7 +36,8 @@ from authsite.users.groups.models import GroupMember
 from authsite.users.models import LoginName, User
 
 WALK = 20_000  # rows, of the newest users without a factor
-SHORT_WALK = 1_000  # rows, of any others: each may be looked for in other tables
+SHORT_WALK = 500  # rows, of any others: each may be looked for in other tables
+PAGE_WALK = 2_000  # rows, of the same on a page, which may take longer than a list of the API
 COUNTED = 1_000  # users; more are "1,000+"
 MAX_TEXT = 320  # characters
 NAME = "name:"
@@ -78,7 +79,7 @@ class _Order(NamedTuple):
     newest_first: bool = False
     filters: tuple[ColumnElement[bool], ...] = ()
     """What the index does not answer."""
-    walk: int = SHORT_WALK
+    walk: int = 0
     """How many rows are read at a time if there are filters."""
     first: ColumnElement[bool] | None = None
     """Whether it is the user's first row; None if each user has only one."""
@@ -91,15 +92,17 @@ def search(
     *,
     cursor: str | None = None,
     limit: int = lists.DEFAULT_LIMIT,
+    walk: int = 0,
 ) -> Page[User]:
     """Up to ``limit`` users from ``cursor`` on. Raises `InvalidCursor` and `SearchTooWide`.
 
+    ``walk``: how many rows are read at least if no index answers a filter.
     In the order of their login names if one was looked for, of their ids in a group, else the
     newest first.
     """
     last = lists.after(ctx, by, wanted.filters(), cursor)
     with limited(ctx) as db:
-        order = _order(ctx, wanted, _is_sqlite(db))
+        order = _order(ctx, wanted, _is_sqlite(db), walk)
         walked = _walk(order, last, limit + 1).subquery()
         keys = _keys_of(walked)
         found = db.execute(
@@ -119,10 +122,13 @@ def search(
     return Page(users, following)
 
 
-def count(ctx: Context, wanted: Wanted) -> Counted:
-    """How many users there are, counted to `COUNTED`. Raises `SearchTooWide`."""
+def count(ctx: Context, wanted: Wanted, walk: int = 0) -> Counted:
+    """How many users there are, counted to `COUNTED`. ``walk``: as of `search`.
+
+    Raises `SearchTooWide`.
+    """
     with limited(ctx) as db:
-        order = _order(ctx, wanted, _is_sqlite(db))
+        order = _order(ctx, wanted, _is_sqlite(db), walk)
         walked = _walk(order, None, COUNTED + 1).subquery()
         some = select(walked.c.user_id).where(walked.c.fits).limit(COUNTED + 1).subquery()
         number = db.scalar(select(func.count()).select_from(some)) or 0
@@ -130,8 +136,13 @@ def count(ctx: Context, wanted: Wanted) -> Counted:
     return Counted(min(number, COUNTED), more)
 
 
-def _order(ctx: Context, wanted: Wanted, sqlite: bool) -> _Order:
-    """The index that answers, and what it does not."""
+def _order(ctx: Context, wanted: Wanted, sqlite: bool, walk: int) -> _Order:
+    """The index that answers, what it does not, and how many rows are read for that."""
+    order = _index(ctx, wanted, sqlite)
+    return order._replace(walk=max(order.walk, walk))
+
+
+def _index(ctx: Context, wanted: Wanted, sqlite: bool) -> _Order:
     text = wanted.q.strip()[: MAX_TEXT + 1]
     filters = _filters(wanted)
     if id_ := as_id(text.lower()):
@@ -150,7 +161,7 @@ def _order(ctx: Context, wanted: Wanted, sqlite: bool) -> _Order:
         del filters["group"]
     else:
         return _newest(wanted, filters)
-    return order._replace(filters=tuple(filters.values()))
+    return order._replace(filters=tuple(filters.values()), walk=SHORT_WALK)
 
 
 def _newest(wanted: Wanted, filters: dict[str, ColumnElement[bool]]) -> _Order:

@@ -5,13 +5,21 @@ import click
 from authsite.cli.results import Done, Listing, result_command
 from authsite.cli.shared import examples, transaction
 from authsite.groups import administrators
+from authsite.oauth.administering import administering_clients
 from authsite.platform.settings import Settings
 from authsite.users.cli.shared import find, user_argument
+from authsite.users.groups.reserved import OWNER, PREFIX
 
 from .shared import by_command, errors_as_lines, reason_option
 
 role_argument = click.argument("role", metavar="GROUP")
 COLUMNS = {"e-mail": "email", "groups": "groups"}
+OWNER_NAMES = (OWNER, OWNER.removeprefix(PREFIX))
+KNOWN_SECRET = (
+    "the client {id} ({name}) may administer, and the user may know its secret: run `authsite "
+    "client rotate-secret {id}` and `authsite client retire-secret {id}`, or `authsite client "
+    "disable {id}`"
+)
 NO_MAIL = (
     "no mail has been sent from here in the last seven days, as far as is known: an administrator "
     "needs one to sign in for the first time. Try it with `authsite mail send`; where none can be "
@@ -58,11 +66,15 @@ def grant(cfg: Settings, email_or_id: str, role: str, reason: str | None) -> Don
 def revoke(cfg: Settings, email_or_id: str, role: str, reason: str | None) -> Done:
     """Take a role of administrator away.
 
-    GROUP is as in `admin grant`. The last enabled owner stays. All owners are told by mail.
+    GROUP is as in `admin grant`. The last enabled owner stays. All owners are told by mail. Clients
+    that may administer stay: the command names them, since an owner may know their secrets.
     """
     with transaction(cfg) as ctx, errors_as_lines():
         user = find(ctx.db, email_or_id)
         left = administrators.revoke(ctx, user, role, by_command(reason))
+        known = administering_clients(ctx.db) if left and role in OWNER_NAMES else ()
+    for each in known:
+        click.echo(KNOWN_SECRET.format(id=each.id, name=each.name), err=True)
     text = f"{user.email} is {'no longer' if left else 'not'} an administrator: {role}."
     return Done(text, {"email": user.email, "group": role, "changed": left})
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 import click
 
 from authsite.cli.results import Data, Done, Facts, Listing, result_command
 from authsite.cli.shared import examples, limit_option, session, transaction
-from authsite.groups import members, service
+from authsite.context import Context
+from authsite.groups import applying, members, service
 from authsite.groups.members import Member
+from authsite.groups.models import GroupChange
 from authsite.groups.service import GroupValues, ShownGroup
 from authsite.platform.settings import Settings
 from authsite.users.cli.shared import find, user_argument
@@ -30,6 +33,10 @@ COLUMNS = {
     "members": "member_count",
     "scopes": "scopes",
 }
+APPLYING = (
+    "the change is stored, and is being applied to {number:,} members, in minutes for each million:"
+    " wait. If this command is stopped, the service goes on; if none runs, run it again"
+)
 UNCONFIRMED = (
     "the user has not confirmed the e-mail address, so it may be another person's: check that it "
     "is the right account"
@@ -57,6 +64,7 @@ class GroupWithMembers:
             "level": group.require_acr,
             "scopes": group.scopes,
             "members": group.member_count,
+            "not_changed_yet": group.pending_count or None,
             "created_at": group.created_at,
         }
         Facts("The group:", facts).show()
@@ -128,20 +136,16 @@ def update(
 
     Without an option its value stays as it is; an empty text for --scope removes all, and for
     --require-acr the level. The tokens of members end that carry a scope which no group gives them
-    any more, or not at the level of their sign-in. A command that was stopped can be run again.
+    any more, or not at the level of their sign-in. This takes minutes for a million members. If the
+    command is stopped, the service goes on with it, or the same command that is run again.
     """
     given = GroupValues(title, scope, require_acr)
     if given == GroupValues():
         raise click.UsageError("nothing to change: give --title, --scope or --require-acr")
     with session(cfg) as ctx, errors_as_lines():
         with ctx.db.begin():
-            effect = service.change(ctx, name, given, by_command(reason))
-        after = None
-        while effect:
-            with ctx.db.begin():
-                after = service.update_members(ctx, name, effect, after)
-            if after is None:
-                break
+            begun = service.change(ctx, name, given, by_command(reason))
+        _apply(ctx, begun)
         with ctx.db.begin():
             changed = service.show(ctx.db, name, cfg.admin_acr)
     return Done(f"The group {name} is changed.", changed._asdict())
@@ -154,17 +158,15 @@ def update(
 def delete(cfg: Settings, name: str, reason: str | None) -> Done:
     """Delete a group.
 
-    Its members leave it first, which ends their tokens that carry a scope of this group alone. A
-    command that was stopped can be run again.
+    Its members leave it, which ends their tokens that carry a scope of this group alone, and takes
+    minutes for a million members. If the command is stopped, the service goes on with it, or the
+    same command that is run again.
     """
     cause = by_command(reason)
     with session(cfg) as ctx, errors_as_lines():
-        more = True
-        while more:
-            with ctx.db.begin():
-                more = service.remove_some(ctx, name, cause)
         with ctx.db.begin():
-            service.delete(ctx, name, cause)
+            begun = service.delete(ctx, name, cause)
+        _apply(ctx, begun)
     return Done(f"The group {name} is deleted.", {"name": name, "deleted": True})
 
 
@@ -215,6 +217,21 @@ def remove(cfg: Settings, name: str, email_or_id: str, reason: str | None) -> Do
     The tokens of the user that carry a scope of this group alone end.
     """
     return _change_membership(cfg, members.remove, (name, email_or_id, reason))
+
+
+def _apply(ctx: Context, change_id: UUID | None) -> None:
+    """Apply a change to all members, and say before how many they are, if they are many."""
+    if change_id is None:
+        return
+    with ctx.db.begin():
+        change = ctx.db.get(GroupChange, change_id)
+        number = change.member_count if change else 0
+    if number > applying.LARGE:
+        click.echo(APPLYING.format(number=number), err=True)
+    more = True
+    while more:
+        with ctx.db.begin():
+            more = applying.step(ctx, change_id)
 
 
 def _change_membership(

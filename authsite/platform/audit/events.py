@@ -7,6 +7,7 @@ from .explained import Explained
 _BY = "[`actor`](#the-actor); `reason` if one was given"
 _IF_ADMINISTRATOR = "[`actor`](#the-actor) and `reason` if an administrator did it"
 _OF_GROUP = f"`group`; {_BY}"
+_MEMBERS = "`members`: their number then"
 _OF_INVITATION = f"`invitation`; `name`: hash of the address; `group` if it is to one; {_BY}"
 _OF_PROVIDER = "`provider`; `subject` (hash)"
 _WITH_SCOPES = f"{_OF_GROUP}; `scopes`: those that the group binds now"
@@ -187,14 +188,24 @@ class Event(Explained):
         "form.cross_origin",
         "A form was rejected: it had no valid CSRF token, or came from another site.",
     )
+    GROUP_APPLIED = (
+        "group.applied",
+        "What an administrator had changed at a group with over 1,000 members, or its deletion, "
+        "has come to all of them.",
+        f"{_OF_GROUP}; {_MEMBERS}",
+    )
     GROUP_CHANGED = (
         "group.changed",
         "An administrator changed the title, the scopes or the level of a group. A user who lost a "
-        "scope by it lost the tokens that carry it.",
-        _WITH_SCOPES,
+        "scope by it loses the tokens that carry it.",
+        f"{_WITH_SCOPES}; {_MEMBERS}, if there are over 1,000",
     )
     GROUP_CREATED = "group.created", "An administrator created a group.", _WITH_SCOPES
-    GROUP_DELETED = "group.deleted", "An administrator deleted a group.", _OF_GROUP
+    GROUP_DELETED = (
+        "group.deleted",
+        "An administrator deleted a group.",
+        f"{_OF_GROUP}; {_MEMBERS}, if there were over 1,000",
+    )
     GROUP_MEMBER_ADDED = (
         "group.member_added",
         "An administrator added the user to a group.",

@@ -106,16 +106,7 @@ def open_database(url: str) -> Database:
         return _open_sqlite(parsed)
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
-    # The last one of equal options is valid: the URL may give a search_path, or other timeouts.
-    from_url = " ".join(parsed.normalized_query.get("options", ()))
-    several = len(parsed.normalized_query.get("host", ())) > 1
-    options: dict[str, Any] = {
-        **COMMON,
-        "connect_args": {
-            "connect_timeout": CONNECT_TIMEOUT_EACH if several else CONNECT_TIMEOUT,
-            "options": f"{PG_OPTIONS} {from_url}".rstrip(),
-        },
-    }
+    options: dict[str, Any] = {**COMMON, "connect_args": connect_options(parsed)}
     transactional = create_engine(parsed, **options)
     event.listen(transactional, "checkout", _check_open)
     # Not here: rate limits and prepared queries run a statement again when a connection was lost.
@@ -127,6 +118,17 @@ def open_database(url: str) -> Database:
         event.listen(engine, "do_connect", partial(_connect, database))
         deadlines.listen(engine)
     return database
+
+
+def connect_options(url: URL) -> dict[str, Any]:
+    """The timeouts of a connection to PostgreSQL, and the options that ``url`` itself gives."""
+    # The last one of equal options is valid: the URL may give a search_path, or other timeouts.
+    from_url = " ".join(url.normalized_query.get("options", ()))
+    several = len(url.normalized_query.get("host", ())) > 1
+    return {
+        "connect_timeout": CONNECT_TIMEOUT_EACH if several else CONNECT_TIMEOUT,
+        "options": f"{PG_OPTIONS} {from_url}".rstrip(),
+    }
 
 
 def _connect(database: Database, dialect: Dialect, _record: object, *given: Any) -> Any:

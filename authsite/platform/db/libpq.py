@@ -21,11 +21,18 @@ if TYPE_CHECKING:
 class PostgreSQLConnection:
     """A connection to PostgreSQL that prepares each query once on the server, under its name.
 
-    Without ``prepare`` the server gets the SQL with each query. ``answers``: False after a query to
-    which the server did not respond in time.
+    Without ``prepare`` the server gets the SQL with each query. ``timeout``: seconds for the
+    results of one query. ``answers``: False after a query to which the server did not respond in
+    time.
     """
 
-    def __init__(self, driver_connection: "psycopg.Connection[Any]", *, prepare: bool) -> None:
+    def __init__(
+        self,
+        driver_connection: "psycopg.Connection[Any]",
+        *,
+        prepare: bool,
+        timeout: float = RESULT_TIMEOUT,
+    ) -> None:
         from psycopg import adapt, errors, pq
 
         self.driver_connection = driver_connection
@@ -33,7 +40,7 @@ class PostgreSQLConnection:
         self._transformer = adapt.Transformer(driver_connection)
         self._format, self._status, self._errors = adapt.PyFormat.TEXT, pq.ExecStatus, errors
         self._sqlstate = pq.DiagnosticField.SQLSTATE
-        self._prepare = prepare
+        self._prepare, self._timeout = prepare, timeout
         self._prepared: set[bytes] = set()
         self.answers = True
         self._readable = select.poll()
@@ -80,7 +87,7 @@ class PostgreSQLConnection:
         return self._transformer.load_rows(0, result.ntuples, tuple)
 
     def _result(self) -> "PGresult":
-        deadline = monotonic() + RESULT_TIMEOUT
+        deadline = monotonic() + self._timeout
         result = cast("PGresult", self._next_result(deadline))  # every query has a result
         if result.status == self._status.PIPELINE_SYNC:
             return result

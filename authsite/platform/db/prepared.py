@@ -8,7 +8,17 @@ request runs a prepared query.
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast, get_args, get_type_hints
+from typing import (
+    Any,
+    Generic,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+    get_args,
+    get_type_hints,
+)
 
 from sqlalchemy import Dialect, Insert, Select, Update
 from sqlalchemy.engine.default import DefaultDialect
@@ -19,6 +29,21 @@ from .prepared_connections import BoundQuery, CompiledQuery, Converters, Rows
 
 Statement: TypeAlias = Select[*tuple[Any, ...]] | Insert | Update
 Row = TypeVar("Row", bound=NamedTuple)
+
+
+class ReadingPool(Protocol):
+    """What runs a SELECT: the pool of a `Database`, or `standbys.Reading`."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+    def read(self, query: BoundQuery) -> Rows: ...
+
+
+class Reader(Protocol):
+    """What a SELECT is read from: a `Database`, or `standbys.Reading`."""
+
+    @property
+    def prepared(self) -> ReadingPool: ...
 
 
 class NoRow(NamedTuple):
@@ -61,6 +86,11 @@ class PreparedQuery(Generic[Row]):
         rows = pool.read(query) if self._reads else pool.write([query])[0]
         return self.first(query, rows)
 
+    def read(self, reader: Reader, **values: object) -> Row | None:
+        """`one` of a SELECT that a standby may answer, too; it returns None where it cannot."""
+        query = self.bind(reader, values)
+        return self.first(query, reader.prepared.read(query))
+
     def all(self, database: Database, **values: object) -> list[Row]:
         """Run a SELECT with ``values`` for its parameters. Returns all its rows.
 
@@ -69,9 +99,9 @@ class PreparedQuery(Generic[Row]):
         query = self.bind(database, values)
         return [self._make(query[0].results, row) for row in database.prepared.read(query)]
 
-    def bind(self, database: Database, values: Mapping[str, object]) -> BoundQuery:
-        """The query in the dialect of ``database``, with its parameters."""
-        dialect = database.prepared.dialect
+    def bind(self, reader: Reader, values: Mapping[str, object]) -> BoundQuery:
+        """The query in the dialect of ``reader``, with its parameters."""
+        dialect = reader.prepared.dialect
         compiled = self._compiled.get(dialect.name)
         if compiled is None:
             compiled = self._compiled[dialect.name] = _compile(self._statement, dialect)

@@ -21,6 +21,8 @@ Value = TypeVar("Value")
 def values_of(request: Request, *, form_only: bool, json_only: bool = False) -> Mapping[str, Any]:
     """The names and values in the body, not yet validated."""
     raw = _read_bytes(request)
+    if request.environ.get("CONTENT_TYPE") == FORM and not json_only:  # nothing else to parse
+        return _without_duplicates(_parse_form(raw))
     media_type = request.content_type.strip().lower()  # case-insensitive (RFC 9110, section 8.3.1)
     # Programs name the type of a form with an empty body, too: no field is needed here.
     if not raw and (not media_type or json_only or (media_type == JSON and not form_only)):

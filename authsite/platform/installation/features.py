@@ -26,6 +26,7 @@ PERSONAL_TOKENS = "personal_tokens"  # the table of personal access tokens
 CLIENTS = "clients"  # clients that use authorization codes
 AUDIENCE = "audience"  # tokens for one resource
 FACTORS = "factors"  # second factors and passkeys
+GROUP_CHANGES = "group_changes"  # changes that a background task applies; only asked with `is_open`
 # Each feature that this version knows, and the revision of the schema that came with it: a process
 # that knows this revision knows the feature.
 FEATURES: dict[str, str] = {
@@ -34,6 +35,7 @@ FEATURES: dict[str, str] = {
     CLIENTS: "0019",
     AUDIENCE: "0019",
     FACTORS: "0020",
+    GROUP_CHANGES: "0023",
 }
 
 # The dialect of SQLite writes this in the same way.

@@ -11,8 +11,8 @@ from authsite.platform.db.base import Base
 class LimitCounter(Base):
     """The count of a window that ends at ``expires_at``.
 
-    On PostgreSQL the table is UNLOGGED: counting does not write to the WAL, and a crash of the
-    database resets all windows. An increment changes no index (a HOT update).
+    On PostgreSQL the counts survive a crash and a failover, except those of the last moments
+    (`DatabaseStorage`). An increment changes no index (a HOT update).
     """
 
     __tablename__ = "limit_counters"

@@ -7,7 +7,18 @@ from typing import Any, NamedTuple
 
 from limits.errors import StorageError
 from limits.storage import Storage
-from sqlalchemy import Connection, Executable, String, bindparam, case, delete, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Executable,
+    String,
+    bindparam,
+    case,
+    delete,
+    func,
+    or_,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
@@ -93,6 +104,10 @@ class DatabaseStorage(ReadingTogether):
     One upsert decides between concurrent requests, and no lock is held between calls. The caller
     must not have an open transaction that has written (on SQLite it would wait for itself). After
     every `SWEEP_EVERY` writes of a process, expired rows are deleted.
+
+    On PostgreSQL no count waits for the disk or for a standby (``synchronous_commit = off`` for its
+    statement). Both get it with the next commit that waits, such as that of the failed login's
+    audit row, and at the latest after three times ``wal_writer_delay`` (0.6 s).
     """
 
     STORAGE_SCHEME = None
@@ -101,7 +116,7 @@ class DatabaseStorage(ReadingTogether):
         super().__init__(wrap_exceptions=True)
         self._database = database
         dialect = database.autocommit.dialect.name
-        self._increment = _increment(dialect)
+        self._increment, self._clear = _increment(dialect), _clear(dialect)
         self._sweep = delete_overdue(LimitCounter.key, LimitCounter.expires_at, dialect)
         self._until_sweep = SWEEP_EVERY
 
@@ -148,7 +163,7 @@ class DatabaseStorage(ReadingTogether):
 
     def clear(self, key: str) -> None:
         """Delete the count of ``key``."""
-        self._write(delete(LimitCounter).where(LimitCounter.key == key))
+        self._write(self._clear, {"cleared": key})
 
     def reset(self) -> int:
         """Delete all counts."""
@@ -165,7 +180,7 @@ class DatabaseStorage(ReadingTogether):
         return RUNNING.all(self._database, key0=first, key1=second, key2=last, now=clock.now())
 
     def _write(self, statement: Executable, parameters: dict[str, Any] | None = None) -> int:
-        """The value that the statement returns, or the number of rows that it changed."""
+        """The count that the statement returns (0 without a row), or how many rows it changed."""
         try:
             return self._execute(statement, parameters)
         except DBAPIError as error:
@@ -176,7 +191,7 @@ class DatabaseStorage(ReadingTogether):
     def _execute(self, statement: Executable, parameters: dict[str, Any] | None) -> int:
         with self._database.autocommit.connect() as connection:
             result = connection.execute(statement, parameters)
-            return int(result.scalar_one() if result.returns_rows else result.rowcount)
+            return int((result.scalar() or 0) if result.returns_rows else result.rowcount)
 
     def _sweep_sometimes(self) -> None:
         # A race between threads only moves the sweep.
@@ -206,5 +221,18 @@ def _increment(dialect: str) -> Executable:
             key=bindparam("key"), count=bindparam("first"), expires_at=bindparam("expires_at")
         )
         .on_conflict_do_update(index_elements=[LimitCounter.key], set_=changed)
-        .returning(LimitCounter.count)
+        .returning(LimitCounter.count, *_without_waiting(dialect))
     )
+
+
+def _clear(dialect: str) -> Executable:
+    statement = delete(LimitCounter).where(LimitCounter.key == bindparam("cleared"))
+    waiting = _without_waiting(dialect)
+    return statement.returning(LimitCounter.count, *waiting) if waiting else statement
+
+
+def _without_waiting(dialect: str) -> list[ColumnElement[str]]:
+    """A column of RETURNING; the statement that has it commits asynchronously."""
+    if dialect != "postgresql":
+        return []
+    return [func.set_config("synchronous_commit", "off", True)]  # true: for this transaction

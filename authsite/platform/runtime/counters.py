@@ -113,6 +113,12 @@ GUARDED = Counter(
     "Requests that a guard has accepted or rejected; the outcome names the reason.",
     ("guard", "outcome"),
 )
+STANDBY_READS = Counter(
+    "authsite_standby_reads",
+    "Reads of guards and introspection on standbys; after any outcome but answered the primary is"
+    " asked.",
+    ("outcome",),
+)
 LOGINS = Counter(
     "authsite_logins",
     "Logins with a password, on all paths; failed: wrong name or password, or a disabled user.",

@@ -143,6 +143,13 @@ def _check(settings: Settings) -> Iterator[InvalidSetting]:
             "it is not set, and registration is domains; give the domains whose addresses may"
             " register, such as corp.example",
         )
+    primary = settings.database_url
+    if settings.database_read_url and primary and primary.reveal().startswith("sqlite"):
+        yield InvalidSetting(
+            documented_key("database_read_url"),
+            "database-url is a SQLite file, which has no standbys; leave it out, or give the"
+            " primary on PostgreSQL as database-url",
+        )
     if settings.providers and (message := callback_error(base_urls)):
         yield InvalidSetting(documented_key("base_url"), message, value=repr(base_urls[0]))
     if settings.production:

@@ -85,6 +85,12 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
         "admin-api": RateLimit(
             "600/minute", "user or client", text="Requests to the API for administrators."
         ),
+        "admin-export": RateLimit(
+            "60/hour",
+            "user",
+            text="Exports by an administrator: parts of the audit trail, each with up to 20,000"
+            " events, and data of users.",
+        ),
         "admin-mail": RateLimit(
             "30/hour",
             "user or client",

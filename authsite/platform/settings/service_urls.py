@@ -57,7 +57,26 @@ def database_url(text: str) -> Secret:
         )
     if not text.startswith("sqlite"):
         _check_hosts(text)
-    return Secret(_with_hosts(re.sub(r"^postgres(?=[+:])", "postgresql", text)))
+    return Secret(_with_hosts(_with_scheme(text)))
+
+
+def _with_scheme(url: str) -> str:
+    return re.sub(r"^postgres(?=[+:])", "postgresql", url)
+
+
+def read_urls(text: str) -> tuple[Secret, ...]:
+    """The URLs of standbys on PostgreSQL, one for each host of ``text``; none for empty text."""
+    if not text:
+        return ()
+    if text.startswith("sqlite"):
+        raise ValueError("a SQLite file has no standby: leave it out, or give postgresql://…")
+    url = database_url(text)
+    found = _SEVERAL.fullmatch(_with_scheme(text))
+    if not found:
+        return (url,)
+    begin, hosts, path, query = found.groups()
+    rest = (path or "/") + (f"?{query}" if query else "")
+    return tuple(Secret(f"{begin}{host}{rest}") for host in hosts.split(","))
 
 
 def _check_hosts(url: str) -> None:

@@ -61,5 +61,10 @@ def includeme(config: "Configurator") -> None:
         "authsite.platform.tasks.scheduled_cleanup.make_job",
         enabled=services.settings.janitor,
     )
+    config.add_background_task(
+        "heartbeats",
+        "authsite.platform.tasks.heartbeats.make_job",
+        enabled=services.standbys is not None,
+    )
     config.add_subscriber(make_at_creation, ApplicationCreated)
     config.add_subscriber(start_at_request, NewRequest)

@@ -10,8 +10,9 @@ from typing import NamedTuple, cast
 
 from sqlalchemy import Table, bindparam, func, select
 
-from authsite.platform.db import Database, PreparedQuery
+from authsite.platform.db import PreparedQuery
 from authsite.platform.db.last_used import LastUsedTracker
+from authsite.platform.db.prepared import Reader
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User, user_of
 
@@ -59,13 +60,13 @@ ACTIVE_SESSION = PreparedQuery(
 
 
 def find_active(
-    database: Database, last_used: LastUsedTracker, row_hash: str, now: datetime, idle: timedelta
+    reader: Reader, last_used: LastUsedTracker, row_hash: str, now: datetime, idle: timedelta
 ) -> ActiveBrowserSession | None:
     """The active session whose row has this hash, or None; notes in ``last_used`` that it is used.
 
     ``row_hash``: see `authsite.sign_in.sessions.keys`. ``idle``: setting `session-idle`.
     """
-    session = ACTIVE_SESSION.one(database, key_hash=row_hash)
+    session = ACTIVE_SESSION.read(reader, key_hash=row_hash)
     if session is None:
         return None
     ends_at = session.ends_at(idle)

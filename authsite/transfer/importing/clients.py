@@ -2,7 +2,7 @@
 
 A client keeps its id: a UUID, or the number that an older Passport gave it (`ids.as_client_id`).
 The hash of its secret is stored as it is: SHA-256 is our own form, and a bcrypt hash is replaced at
-its first use (`oauth.client_auth`).
+its first use (`oauth.client_secrets`).
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from sqlalchemy import Table, insert, select
 
 from authsite.context import Context
-from authsite.oauth.client_auth import scheme_of
+from authsite.oauth.client_secrets import scheme_of
 from authsite.oauth.models import CODE_TYPES, PUBLIC_TYPES, Client
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all

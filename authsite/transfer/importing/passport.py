@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from authsite.oauth.client_auth import hash_secret, scheme_of
+from authsite.oauth.client_secrets import hash_secret, scheme_of
 from authsite.oauth.models import CLIENT_TYPES
 
 from .row_values import ClientDraft, Fault, UserDraft, flag, moment, required, text

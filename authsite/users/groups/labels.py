@@ -11,14 +11,14 @@ added when the labels are read, so that a new value counts from the first reques
 import uuid
 from collections.abc import Collection, Iterator
 
-from sqlalchemy import select, update
+from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from authsite.users.levels import LEVELS, reaches
 from authsite.users.models import User
 
 from .models import Group, GroupMember
-from .reserved import is_reserved
+from .reserved import RESERVED, is_reserved
 
 
 def shown(labels: str | None, acr: str | None, admin_acr: str) -> tuple[str, ...]:
@@ -56,6 +56,8 @@ def write(db: Session, user_ids: Collection[uuid.UUID]) -> None:
         select(GroupMember.user_id, GroupMember.group_name, Group.require_acr)
         .outerjoin(Group, Group.name == GroupMember.group_name)
         .where(GroupMember.user_id.in_(found))
+        # The members of a deleted group leave it later, if they are many.
+        .where(or_(Group.name.is_not(None), GroupMember.group_name.in_(list(RESERVED))))
         .order_by(GroupMember.group_name)
     )
     for user_id, name, acr in groups:

@@ -142,6 +142,9 @@ def test_what_no_index_answers_is_looked_for_among_some_rows_at_a_time(
     assert (list(page.rows), page.next is None) == ([], False)
     assert all_of(ctx, Wanted(without_factor=True)) == ["ann"]
     assert count(ctx, Wanted(without_factor=True)) == (0, True)
+    assert count(ctx, Wanted(without_factor=True), walk=9) == (1, False)  # as a page does
+    page = search(ctx, COMMAND, Wanted(without_factor=True), walk=9)
+    assert ([user.email for user in page.rows], page.next) == ([people[0].email], None)
 
 
 def test_users_are_counted_to_a_number(ctx, people, monkeypatch):

@@ -34,6 +34,26 @@ def test_a_form_is_sent_once_however_often_its_button_is_pressed(ann):
     assert sent == [1, "true"]
 
 
+def test_of_two_buttons_the_pressed_one_shows_that_the_form_is_sent(ann):
+    ann.go("/login")
+    shown = ann.page.evaluate("""() => {
+        const form = document.querySelector("form"), first = form.querySelector("button.primary");
+        const other = first.cloneNode(true);
+        const copy = form.cloneNode(false);
+        copy.append(first, other);
+        form.replaceWith(copy);
+        return import(document.querySelector("script[src*='pages.js']").src + "?again").then(() => {
+            copy.addEventListener("submit", (event) => event.preventDefault());
+            other.click();
+            return [first, other].map((button) => [
+                button.getAttribute("aria-disabled"),
+                getComputedStyle(button, "::before").content,
+            ]);
+        });
+    }""")
+    assert shown == [["true", "none"], ["true", '""']]
+
+
 def test_coming_back_to_a_page_makes_its_form_usable_again(ann):
     ann.go("/login")
     ann.page.evaluate("""() => {
@@ -43,6 +63,7 @@ def test_coming_back_to_a_page_makes_its_form_usable_again(ann):
         dispatchEvent(new PageTransitionEvent("pageshow", {persisted: true}));
     }""")
     assert ann.page.locator("button.primary").get_attribute("aria-disabled") is None
+    assert ann.page.locator("[data-sent]").count() == 0
 
 
 @pytest.mark.control("P11")

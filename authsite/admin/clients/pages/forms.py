@@ -56,7 +56,7 @@ class ClientForm(OptionalReason):
             try:
                 return seconds_of(text)
             except ValueError as error:
-                raise InvalidClient(str(error), name) from None
+                raise InvalidClient(error, name) from None
         return text
 
 

@@ -12,6 +12,7 @@ from authsite.admin.groups.naming import naming_routes, routes_for
 from authsite.admin.guard import administrator_of
 from authsite.admin.rank import require_other, require_rank
 from authsite.admin.users import subject
+from authsite.admin.users.pages.asking import known_clients
 from authsite.groups.errors import ReservedName
 from authsite.groups.service import GroupValues, ShownGroup
 from authsite.oauth import scope_loss
@@ -22,7 +23,7 @@ from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
 from authsite.request_state import Request
 from authsite.users import service as users
-from authsite.users.groups.reserved import is_reserved
+from authsite.users.groups.reserved import OWNER, is_reserved
 
 FIELDS = "authsite:templates/admin/groups/group_fields.jinja2"
 ADD_FIELDS = "authsite:templates/admin/groups/add_fields.jinja2"
@@ -33,9 +34,11 @@ _UNCONFIRMED = _(
 )
 _OWNERS = _("All owners of this site get an e-mail.")
 _USER = _("${user} gets an e-mail about this.")
-_LOST = _(
-    "Tokens of members that carry a scope which no group gives them any more end. Of a large group"
-    " this takes a while; if it breaks off, do it again."
+_LOST = _("Tokens of members that carry a scope which no group gives them any more end.")
+_LATER = _(
+    "Of so many members this takes some minutes, in the background. Until it has come to a member,"
+    " that one keeps the tokens, and the group where pages and apps ask for it. No new token gets"
+    " the scopes."
 )
 Title = Annotated[str, StringConstraints(max_length=200), Missing(_("Enter a title."))]
 Line = Annotated[str, StringConstraints(max_length=1024)]
@@ -174,7 +177,10 @@ def ask_remove(request: Request) -> Confirmation:
     address = {"user": shown(user.email)}
     return Confirmation(
         title=_("Remove ${user} from the group ${name}?", mapping={**address, "name": name}),
-        effects=[_("Tokens of the user that carry a scope of this group alone end.")],
+        effects=[
+            _("Tokens of the user that carry a scope of this group alone end."),
+            *(known_clients(request, user) if name == OWNER else ()),
+        ],
         notices=[_(_USER, mapping=address), *_to_owners(name)],
         button=_("Remove"),
         back=_page(request, name),
@@ -211,7 +217,7 @@ def _numbers(request: Request, group: ShownGroup) -> list[str]:
     most = listing.COUNTED_TO
     members = _("Members of the group: ${number}", mapping={"number": _counted(group.member_count)})
     if group.member_count > most:
-        return [members]
+        return [members, _LATER]
     ctx = request.authsite.ctx
     number = scope_loss.count_of_members(ctx, group.name, group.scopes, most + 1)
     counted = {"number": _counted(number)}

@@ -11,6 +11,7 @@ from authsite.admin.groups.naming import NamingRoute, naming_routes, routes_by_s
 from authsite.admin.guard import administrator_of
 from authsite.admin.queries import ListQuery, query_of
 from authsite.context import Context
+from authsite.groups import applying
 from authsite.oauth.models import Client
 from authsite.request_state import Request
 from authsite.users.groups.reserved import is_reserved
@@ -37,6 +38,7 @@ def groups(request: Request) -> dict[str, Any]:
         "routes": {name: _routes_of(routes, name) for name in names},
         "clients": clients,
         "counted_to": listing.COUNTED_TO,
+        "deletions": applying.deletions(ctx.db),
     }
 
 

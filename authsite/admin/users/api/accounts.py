@@ -44,7 +44,8 @@ _MAILED = (*_NOTICED, UserIsDisabled)
     "Search users",
     {200: UsersAnswer},
     description="In the order of the login names if one is looked for, of the ids in a group, else "
-    "the newest first.",
+    "the newest first. With a filter that no index answers a part ends after 500 users that were "
+    "read, with a cursor, even if none of them is found.",
     headers={200: LINK},
     query=UsersQuery,
     errors=(InvalidCursor, SearchTooWide),

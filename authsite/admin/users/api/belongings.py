@@ -234,7 +234,7 @@ def events(request: Request) -> dict[str, Any]:
     {200: ExportAnswer},
     description="Each export is an event.",
     path=UserPath,
-    errors=(*_ERRORS, PermissionMissing("admin:exports:read")),
+    errors=(*_ERRORS, PermissionMissing("admin:exports:read"), TooManyAttempts(60)),
 )
 def export(request: Request) -> dict[str, Any]:
     return access.export_data(*acting(request))

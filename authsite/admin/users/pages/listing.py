@@ -41,9 +41,11 @@ def show(request: Request) -> dict[str, Any]:
 
 def _find(request: Request, wanted: Wanted) -> dict[str, Any]:
     ctx, by, cursor = request.authsite.ctx, administrator_of(request), request.GET.get("cursor")
-    page = search.search(ctx, by, wanted, cursor=cursor)
+    page = search.search(ctx, by, wanted, cursor=cursor, walk=search.PAGE_WALK)
     found: dict[str, Any] = {"users": page.rows, "next": page.next}
-    return found if cursor else {**found, "counted": search.count(ctx, wanted)}
+    if cursor:
+        return found
+    return {**found, "counted": search.count(ctx, wanted, search.PAGE_WALK)}
 
 
 def _wanted(given: Mapping[str, str]) -> Wanted:

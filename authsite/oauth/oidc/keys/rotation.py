@@ -10,17 +10,15 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy.orm import Session
-
 from authsite.context import Context, Services
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.crypto.sealing import Unusable
 from authsite.platform.db import Database
 from authsite.platform.db.engine import without_time_limit
-from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.runtime import clock
 from authsite.platform.tasks.leader import Lock, held, own_connection
+from authsite.platform.tasks.transaction import transaction as transaction
 
 from .pairs import ALGORITHMS, new_pair
 from .stored import (
@@ -67,18 +65,6 @@ def alone(database: Database, wait: float = WAIT) -> Iterator[bool]:
                     yield acquired
                     return
             time.sleep(_POLL)
-
-
-@contextmanager
-def transaction(services: Services) -> Iterator[Context]:
-    """A context without a request, whose transaction is committed at the end."""
-    settings = services.settings
-    info = RequestInfo(None, "authsite", None, settings.base_url, settings.languages[0])
-    with (
-        Session(services.database.transactional, expire_on_commit=False) as db,
-        db.begin(),
-    ):
-        yield Context(services, lambda: info, lambda: db)
 
 
 def make_missing(services: Services) -> None:

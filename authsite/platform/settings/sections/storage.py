@@ -1,9 +1,11 @@
 """The settings of *Keys and storage* in ``docs/settings.md``."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from authsite.platform.settings import service_urls, values
 from authsite.platform.settings.definition import required, setting
+from authsite.platform.settings.durations import duration
 from authsite.platform.settings.secret import Secret, sealing_keys, strong_secrets
 
 _MISSING_SECRET = (
@@ -58,6 +60,21 @@ class Storage:
         " percent-encode `@`, `:`, `/`, `?`, `#` and `%` in user and password (`%40` for `@`)."
         " Several hosts, as in `postgresql://user:password@first,second:5433/database`: [high"
         " availability](high-availability.md#a-postgresql-that-fails-over).",
+    )
+    database_read_url: tuple[Secret, ...] = setting(
+        service_urls.read_urls,
+        "",
+        secret=True,
+        text="Standbys of `database-url` on PostgreSQL that guards, forward auth and introspection"
+        " may read from, as `postgresql://user:password@host/database` or with several hosts; off"
+        " by default. See [scaling](scaling.md#guards-on-standbys).",
+    )
+    database_read_lag: timedelta = setting(
+        duration(timedelta(seconds=60)),
+        "1s",
+        text="How old may be at most what a standby of `database-read-url` shows; if it is older,"
+        " the primary is asked. A revocation takes effect at the latest after this time. `1s` to"
+        " `60s`.",
     )
     production: bool = setting(
         values.boolean,

@@ -1,0 +1,1 @@
+"""What each part of the work cost the guard, a login and the start: revisions measured in turns."""

@@ -1,0 +1,1 @@
+"""django-oauth-toolkit as an OpenID Provider, which the peers' program does not measure."""

@@ -1,0 +1,61 @@
+"""Values that a client cannot have: refused in words that a page can translate."""
+
+import pytest
+from pyramid.i18n import TranslationString
+from sqlalchemy.orm import Session
+
+from authsite.admin.clients.errors import InvalidClient
+from authsite.oauth import registration
+from authsite.oauth.client_fields import NO_FIELDS, ClientFields, seconds_of
+from authsite.oauth.invalid_value import InvalidValue
+from authsite.platform.i18n import translate
+from tests.support.factors import context
+
+WEB = ["https://app.example.org/callback"]
+USUAL = {"name": "App", "client_type": "server", "scope": "", "fields": NO_FIELDS}
+
+
+def refused(site, **given):
+    values = {**USUAL, **given}
+    with Session(site.database.transactional) as db, pytest.raises(InvalidValue) as caught:
+        registration.register(context(site, db), default_scope="", **values)
+    return caught.value
+
+
+def of_fields(**fields):
+    return {"fields": ClientFields(**{"redirect_uris": WEB, **fields})}
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "text"),
+    [
+        ({"name": "\n", **of_fields()}, None, "the name must be one line of 1 to"),
+        ({"client_type": "other"}, None, "the type must be one of"),
+        ({"scope": "admin:other:read", **of_fields()}, None, "there is no scope admin:other:read"),
+        ({}, None, "needs a redirect URI"),
+        (of_fields(pkce="never"), "pkce", "give one of required, optional"),
+        (of_fields(id_token_lifetime=-1), "id_token_lifetime", "give 1 to 86400 seconds"),
+        (of_fields(origins=WEB), None, "origins are for clients of type browser"),
+        (of_fields(require_group="ops"), None, "there is no group 'ops'"),
+        (of_fields(logo="a.svg"), None, "set static-folder"),
+        (of_fields(default_resource="https://a.example/"), None, "there is no resource https://a"),
+        (of_fields(redirect_uris=["https://a.example/#b"]), None, "leave the fragment out"),
+        (of_fields(redirect_uris=["http://a.example/"]), None, "use https; http is for"),
+        (of_fields(redirect_uris=["a:/b c"]), None, "write blanks, backslashes"),
+        (of_fields(tos_uri="ftp://a.example/"), None, "begins with https"),
+    ],
+)
+def test_a_refused_value_has_a_text_for_every_language(site, given, field, text):
+    error = refused(site, **given)
+    assert isinstance(error.message, TranslationString)
+    assert text in translate(error.message)
+    assert text in str(error)  # in English, for commands
+    assert error.field == field
+    [detail] = InvalidClient(error).details
+    assert (detail.field, detail.message) == (field, error.message)
+
+
+def test_a_lifetime_that_cannot_be_read_has_one_too():
+    with pytest.raises(InvalidValue) as caught:
+        seconds_of("soon")
+    assert isinstance(caught.value.message, TranslationString)

@@ -1,0 +1,294 @@
+"""`database-read-url`: a standby accepts what it shows in time, and the primary does the rest."""
+
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from authsite.checks.standbys import standby_findings
+from authsite.platform.runtime.counters import STANDBY_READS
+from authsite.platform.settings import Secret
+from authsite.platform.tasks.background import BACKGROUND_TASKS
+from tests.support import databases
+from tests.support.host import HostSite, hello
+from tests.support.pages import sign_in
+from tests.support.postgres import cluster
+from tests.support.site import bearer
+from tests.support.statements import counted
+
+LAG = 1.0  # seconds
+SLACK = 5.0  # seconds that a busy machine may need until a standby is asked again
+
+
+def build(config):
+    for guard in ("api", "web"):
+        config.add_route(f"test.{guard}", f"/{guard}", guard=guard)
+        config.add_view(hello, route_name=f"test.{guard}")
+    config.add_route("test.scoped", "/scoped", guard="api", scope="reports:read")
+    config.add_view(hello, route_name="test.scoped")
+
+
+@contextmanager
+def host(primary, *standbys, **settings):
+    """A host application with these standbys; its heartbeats end with the block."""
+    urls = ",".join(f"127.0.0.1:{each.port}" for each in standbys)
+    read_url = primary.url.replace(f"127.0.0.1:{primary.port}", urls)
+    site = HostSite(
+        primary.url, build, database_read_url=read_url, refresh_grace="0s",
+        scopes="\n reports:read: Read reports", **settings,
+    )  # fmt: skip
+    databases.empty(site.database)
+    site.http.get("/v1/guard/api", status=401)  # starts the background tasks
+    try:
+        yield site
+    finally:
+        task = BACKGROUND_TASKS.of(site.app.registry["authsite"])["heartbeats"]
+        task.job.stop()
+        site.database.dispose()
+
+
+@pytest.fixture(scope="module")
+def servers():
+    """A primary and its standby."""
+    with cluster() as primary, cluster() as standby:
+        primary.create()
+        databases.migrated(primary.url)
+        standby.follow(primary)
+        yield primary, standby
+
+
+@pytest.fixture(scope="module")
+def of_module(servers):
+    with host(*servers) as site:
+        yield site
+
+
+@pytest.fixture
+def site(of_module, servers):
+    """The host, with Ann, whose token the standby has, and which it may be asked for."""
+    databases.empty(of_module.database)
+    of_module.new_browser()
+    return with_ann(of_module, servers[0])
+
+
+def with_ann(site, primary):
+    site.user()
+    site.keys = site.client()
+    site.ann = site.login(site.keys)["access_token"]
+    settled(site, primary)
+    return site
+
+
+def settled(site, primary):
+    """Until each standby has all that was written and a heartbeat after it, and is asked."""
+    standbys = site.app.registry["authsite"].standbys
+    standbys.beat()  # a test has emptied the tables
+    primary.wait_for_standby()
+    deadline = time.monotonic() + SLACK
+    while not all(each.ready for each in standbys.all):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def reads():
+    return {outcome: int(number) for (outcome,), [number] in STANDBY_READS.values()}
+
+
+@contextmanager
+def only(**wanted):
+    """The reads of the block on standbys, by their outcome."""
+    before = reads()
+    yield
+    after = reads()
+    assert {k: v - before.get(k, 0) for k, v in after.items() if v != before.get(k, 0)} == wanted
+
+
+@contextmanager
+def by_standby(site):
+    """Nothing in the block asks the primary; each request is answered by a standby."""
+    before = reads().get("answered", 0)
+    with counted(site.database) as statements:
+        yield
+    assert [each for each in statements if "heartbeats" not in each] == []
+    assert reads()["answered"] > before
+
+
+@contextmanager
+def replay_paused(standby):
+    with standby.connect() as connection:
+        connection.execute("SELECT pg_wal_replay_pause()")
+        while connection.execute("SELECT pg_get_wal_replay_pause_state()").fetchone() != (
+            "paused",
+        ):
+            time.sleep(0.01)
+        try:
+            yield
+        finally:
+            connection.execute("SELECT pg_wal_replay_resume()")
+
+
+def get(site, token, path="/api"):
+    return site.http.get(path, headers=bearer(token), status="*").status_int
+
+
+@pytest.mark.both_databases
+def test_without_the_setting_there_are_no_standbys_and_no_heartbeats(host_with):
+    site = host_with(build)
+    services = site.app.registry["authsite"]
+    assert services.standbys is None
+    guards = site.app.registry["authsite.guards"].by_name.values()
+    assert [guard.standbys for guard in guards] == [None, None]
+    assert BACKGROUND_TASKS.of(services)["heartbeats"].job is None
+
+
+def test_a_standby_answers_guards_and_forward_auth(site):
+    with by_standby(site):
+        answer = site.http.get("/api", headers=bearer(site.ann), status=200)
+    assert answer.text == "hello ann@example.com"
+    with by_standby(site):
+        site.http.get("/v1/guard/api", headers=bearer(site.ann), status=204)
+
+
+def test_a_standby_answers_for_browsers(site, servers):
+    sign_in(site)
+    settled(site, servers[0])
+    with by_standby(site):
+        assert site.http.get("/web", status=200).text == "hello ann@example.com"
+    with by_standby(site):
+        site.http.get("/v1/guard/web", status=204)
+    with by_standby(site):
+        site.http.get("/v1/guard/web?anonymous=1", status=204)
+
+
+def test_a_standby_answers_introspection(site, servers):
+    resource = site.client("resource-server")
+    settled(site, servers[0])
+    with by_standby(site):
+        answer = site.introspect(resource, site.ann)
+    assert answer["active"]
+    assert answer["email"] == "ann@example.com"
+
+
+def test_the_primary_decides_on_what_may_change_something_and_for_our_own_api(site):
+    with only():
+        assert site.http.post("/api", headers=bearer(site.ann), status=200)
+        site.me(site.ann)
+
+
+def test_before_a_refusal_the_primary_is_asked(site, servers):
+    with only(answered=1), counted(site.database) as statements:
+        assert get(site, site.ann, "/scoped") == 403
+    assert [each for each in statements if "heartbeats" not in each] != []
+    with replay_paused(servers[1]):
+        token = site.login(site.keys)["access_token"]  # which the standby does not have
+        with only(no_row=1):
+            assert get(site, token) == 200
+
+
+def test_a_secret_that_the_standby_does_not_have_yet_is_accepted(site, servers):
+    with replay_paused(servers[1]):
+        resource = site.client("resource-server")
+        with only(no_row=1):
+            assert site.introspect(resource, site.ann)["active"]
+    with only(answered=1):
+        wrong = resource.__class__(site.keys.client_id, "not the secret")
+        site.introspect(wrong, site.ann, status=401)
+
+
+@pytest.mark.parametrize("cache", ["0s", "1s"])
+def test_a_standby_that_stops_replaying_accepts_for_the_lag_at_most(servers, cache):
+    primary, standby = servers
+    with host(primary, standby, guard_cache=cache) as site:
+        with_ann(site, primary)
+        resource = site.client("resource-server")
+        settled(site, primary)
+        with replay_paused(standby):
+            assert get(site, site.ann) == 200
+            revoked_before = site.logout(site.ann) and time.monotonic()
+            accepted, end = [], revoked_before + LAG + 0.5
+            while (began := time.monotonic()) < end:
+                if get(site, site.ann) == 200 or site.introspect(resource, site.ann)["active"]:
+                    accepted.append(began - revoked_before)
+            # It was accepted after the revocation: so the test sees when that ends.
+            assert accepted
+            assert max(accepted) <= LAG
+            assert site.app.registry["authsite"].standbys.reading() is None
+        # It is asked again when it has caught up.
+        site.ann = site.login(site.keys)["access_token"]
+        settled(site, primary)
+        with by_standby(site):
+            assert get(site, site.ann) == 200
+
+
+def test_a_standby_that_hangs_delays_no_second_request(site, servers):
+    with servers[1].frozen():
+        began = time.monotonic()
+        assert get(site, site.ann) == 200
+        assert 0.2 < time.monotonic() - began < 0.25 + 1
+        with only(unavailable=5):
+            for _ in range(5):
+                assert get(site, site.ann) == 200
+    settled(site, servers[0])
+    with by_standby(site):
+        assert get(site, site.ann) == 200
+
+
+def test_a_standby_that_is_gone_refuses_nothing(site, servers):
+    primary, standby = servers
+    standby.stop()
+    assert [get(site, site.ann) for _ in range(3)] == [200, 200, 200]
+    standby.start()
+    settled(site, primary)
+    with by_standby(site):
+        assert get(site, site.ann) == 200
+
+
+@pytest.mark.slow
+def test_of_several_standbys_each_is_asked_and_a_promoted_one_no_more(servers):
+    primary, standby = servers
+    with cluster() as other:
+        other.follow(primary)
+        with host(primary, standby, other) as site:
+            with_ann(site, primary)
+            both = site.app.registry["authsite"].standbys.all
+            asked = [each.name for each in both if _answers(site, each)]
+            assert asked == [f"127.0.0.1:{standby.port}", f"127.0.0.1:{other.port}"]
+            other.promote()
+            site.logout(site.ann)
+            revoked_at = time.monotonic()
+            time.sleep(LAG)
+            while time.monotonic() < revoked_at + LAG + 0.5:
+                assert get(site, site.ann) == 401
+            assert [each.ready for each in both] == [True, False]
+
+
+def test_the_doctor_says_which_standbys_are_of_use(site, servers):
+    primary, standby = servers
+    services = site.app.registry["authsite"]
+    [fine] = standby_findings(services)
+    assert fine.state == "ok"
+    assert f"127.0.0.1:{standby.port} replays, and is " in fine.message
+    with replay_paused(standby):
+        site.user("bob@example.com")
+        [behind] = standby_findings(services)
+    assert behind.state == "change"
+    assert "is more than 1s behind" in behind.message
+    ports = 1, primary.port
+    urls = tuple(Secret(primary.url.replace(str(primary.port), str(each))) for each in ports)
+    services = replace(services, settings=replace(services.settings, database_read_url=urls))
+    gone, writes = standby_findings(services)
+    assert (gone.state, writes.state) == ("wrong", "wrong")
+    assert "127.0.0.1:1 cannot be asked (" in gone.message
+    assert "accepts writes" in writes.message
+
+
+def _answers(site, standby):
+    """Whether the standby answers some of a few requests."""
+    taken, take = [], standby.take
+    standby.take = lambda: taken.append(1) or take()
+    for _ in range(4):
+        with by_standby(site):
+            assert get(site, site.ann) == 200
+    del standby.take
+    return 0 < len(taken) < 4
