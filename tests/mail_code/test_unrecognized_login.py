@@ -26,7 +26,7 @@ def test_the_first_sign_in_needs_it_and_the_next_one_of_that_browser_does_not(si
     assert sign_in(site, next="/account/security").headers["Location"] == FACTOR
     assert rows(site, BrowserSession) == []
     [mail] = site.mails()
-    # Whoever caused it knows the password.
+    # Who caused it knows the password.
     assert "give the code to nobody, and choose a new password." in words_in(mail)
     answered = prove(site, code_in(mail))
     assert answered.headers["Location"] == "http://localhost/account/security"
