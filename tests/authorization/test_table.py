@@ -14,9 +14,11 @@ from tests.support.authorizing import (
     leads_to,
     log_in,
     press,
+    redeemed,
     sign_in,
     target_of,
 )
+from tests.support.pages import csrf_of
 
 SIGNED_IN = State(signed_in=True)
 ROWS = [
@@ -111,6 +113,18 @@ def test_more_is_asked_for_again(issuer, app, ann):
     code_for(issuer, app)
     assert answer_of(authorize(issuer, app, scope="openid"))["code"]
     assert 'value="allow"' in authorize(issuer, app, scope="openid email phone").text
+
+
+def test_offline_access_needs_no_prompt_and_is_asked_for_once(issuer, app, ann):
+    """Trap 9: it is neither dropped without ``prompt=consent`` nor asked for each time."""
+    scope = "openid offline_access"
+    tokens = redeemed(issuer, app, code_for(issuer, app, scope=scope))
+    assert tokens["scope"] == scope
+    assert answer_of(authorize(issuer, app, scope=scope, prompt="none"))["code"]
+    sign_out = issuer.http.get(f"{BASE}/logout")
+    issuer.http.post(f"{BASE}/logout", {"csrf_token": csrf_of(sign_out)}, status=303)
+    form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    assert redeemed(issuer, app, None, redirect_uri=None, verifier=None, **form)["access_token"]
 
 
 def test_prompt_consent_asks_each_time(issuer, app, ann):

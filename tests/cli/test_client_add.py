@@ -68,6 +68,19 @@ def test_the_client_is_what_the_application_needs(commands, name):
 
 
 @pytest.mark.parametrize("name", PRESETS)
+def test_the_files_say_where_the_keys_are_and_which_algorithm_it_is(commands, name):
+    """Trap 13: an application that has to be told expects HS256, or looks for no keys."""
+    made = add(commands, name)
+    shown = commands.json("client", "show", made["client_id"])
+    assert shown["id_token_signed_response_alg"] == "RS256"
+    texts = "".join(each["text"] for each in made["files"])
+    by_hand = 'OIDC_RP_SIGN_ALGO = "RS256"' in texts and "/.well-known/jwks.json" in texts
+    # JupyterHub verifies no ID token: it asks userinfo, over https, with the token it has just got.
+    asks = f"{ISSUER}/v1/oauth/userinfo" in texts and name == "jupyterhub"
+    assert f"{ISSUER}/.well-known/openid-configuration" in texts or by_hand or asks
+
+
+@pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("key", ["sub", "email"])
 def test_users_are_known_by_the_id_or_by_the_address(commands, name, key):
     made = add(commands, name, "--user-key", key)

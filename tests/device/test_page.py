@@ -120,6 +120,7 @@ def test_an_answered_code_and_an_expired_one(site):
 
 
 def test_guesses_are_limited_for_the_user_and_the_address(site_with):
+    """Trap 24: a right code, even one that is answered, gives no guess back."""
     site = site_with(**OPENID, limits="on", **{"limits.device_code": "3/15 minutes"})
     site.user(confirmed=True)
     site.user("bob@example.com", confirmed=True)
@@ -127,8 +128,10 @@ def test_guesses_are_limited_for_the_user_and_the_address(site_with):
     started = start(site, tool(site))
     for _ in range(5):
         enter(site, started)  # a right code never counts
-    for _ in range(3):
+    for _ in range(2):
         enter(site, WRONG, 422)
+    allow(site, start(site, tool(site)))
+    enter(site, WRONG, 422)
     enter(site, started, 429)
     enter(site, started, 429, decision="allow")
     site.http.extra_environ["REMOTE_ADDR"] = "198.51.100.7"

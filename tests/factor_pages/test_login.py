@@ -104,6 +104,16 @@ def test_a_wrong_recovery_code_is_asked_for_again(site):
     assert answer.html.find("label", {"for": "code"}).text == "Recovery code"
 
 
+def test_of_a_used_recovery_code_the_page_says_nothing_about_an_app(site):
+    for _ in range(2):
+        site.new_browser()
+        begin(site)
+        answer = give(site, "recovery_code", code=site.codes[0])
+    assert answer.status_int == 422
+    assert "This code is not right or was already used. Enter another one." in answer.text
+    assert "the app shows" not in answer.text
+
+
 def test_after_five_wrong_codes_the_sign_in_begins_anew(site_with):
     site = site_with()
     phone, _codes = add_app(site, site.user(confirmed=True))

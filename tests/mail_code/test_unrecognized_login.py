@@ -5,11 +5,16 @@ import pytest
 from authsite.platform.mail.models import OutboxMessage
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
+from tests.support.mails import text_of
 from tests.support.pages import sign_in, submit
 
 from .conftest import amrs, code_in, prove, rows
 
 FACTOR = "http://localhost/login/factor"
+
+
+def words_in(mail):
+    return " ".join(text_of(mail).split())
 
 
 @pytest.fixture(params=["on", "off"])
@@ -21,6 +26,8 @@ def test_the_first_sign_in_needs_it_and_the_next_one_of_that_browser_does_not(si
     assert sign_in(site, next="/account/security").headers["Location"] == FACTOR
     assert rows(site, BrowserSession) == []
     [mail] = site.mails()
+    # Who caused it knows the password.
+    assert "give the code to nobody, and choose a new password." in words_in(mail)
     answered = prove(site, code_in(mail))
     assert answered.headers["Location"] == "http://localhost/account/security"
     assert amrs(site) == [("pwd", "email")]

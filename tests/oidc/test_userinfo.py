@@ -153,3 +153,10 @@ def test_an_application_adds_claims_but_replaces_none(provider):
 def test_without_openid_connect_there_is_no_userinfo(site_with):
     site = site_with(base_url=ISSUER, openid="off")
     site.http.get(PATH, status=404)
+
+
+def test_what_is_below_it_is_not_found_as_json(provider):
+    """Trap 11: Grafana asks for ``{userinfo}/emails``, and cannot read a page."""
+    told = provider.http.get(f"{PATH}/emails", headers=bearer(token_of(provider)), status=404)
+    assert told.content_type == "application/json"
+    assert told.json["message"]

@@ -6,13 +6,12 @@ from typing import Any
 from authsite.oauth.errors import InvalidGrant
 from authsite.platform.http.errors import ApiError, FieldError
 from authsite.platform.i18n import _
-from authsite.sign_in.factors.page_errors import CODE_USED, WRONG_PASSKEY
+from authsite.sign_in.factors.page_errors import WRONG_PASSKEY, words_of_used
 
 REQUIRED = "mfa_required"
 
 WORDS: Mapping[str, str] = {
     "invalid_code": _("This code is not right. Enter a new one."),
-    "code_used": CODE_USED,
     "invalid_credential": WRONG_PASSKEY,
 }
 """What to do after a wrong proof, by the code of `Wrong`."""
@@ -40,9 +39,9 @@ class WrongProof(InvalidGrant):
 
     keeps_writes = True
 
-    def __init__(self, code: str, field: str) -> None:
+    def __init__(self, method: str, code: str, field: str) -> None:
         """``code``: that of `Wrong`; ``field``: the parameter that had it."""
-        message = words_of(code)
+        message = words_of(method, code)
         super().__init__(message, details=[FieldError(code, field, message)])
 
 
@@ -111,8 +110,10 @@ class PasskeysOff(ApiError):
     message = "Passkeys are not available here. Log in with the password."
 
 
-def words_of(code: str) -> str:
-    """What to do after a wrong proof with this ``code``."""
+def words_of(method: str, code: str) -> str:
+    """What to do after a wrong proof by this method with this ``code``, that of `Wrong`."""
+    if code == "code_used":
+        return words_of_used(method)
     return WORDS.get(code, WORDS["invalid_code"])
 
 

@@ -112,7 +112,7 @@ def go_on(
     except InvalidEnrollment as error:
         raise UnfitEnrollment(error.details) from None
     if isinstance(done, Wrong):
-        raise WrongProof(done.code, _field_of(method))
+        raise WrongProof(method, done.code, _field_of(method))
     if isinstance(done, Pending):
         raise required.answer(ctx, done)
     return complete(ctx, client, done, asked).with_codes(recovery_codes)
@@ -168,7 +168,7 @@ def _with_otp(ctx: Context, pending: Pending, otp: str) -> Complete:
         done = gate.complete_at_once(ctx, pending, method, {"code": otp})
         if isinstance(done, Complete):
             return done
-        wrong = [FieldError(done.code, "otp", words_of(done.code))]
+        wrong = [FieldError(done.code, "otp", words_of(method, done.code))]
     pending_logins.store(ctx, pending, failures=len(wrong))
     raise required.answer(ctx, pending, *wrong)
 

@@ -28,8 +28,9 @@ class MailContent:
     name that the user entered; ``about``: the name of what the mail is about; ``device``: the
     program and the system of the request that caused the mail; `rendering` cleans these.
     ``about_address``: an address as it is shown. ``language``: the one that is stored for the user,
-    if there is one. ``code``: the one to type. The site, the address, the lifetime, the client
-    address and the date come from the settings and the row.
+    if there is one. ``code``: the one to type. ``password_known``: who caused the mail knows
+    the user's password. The site, the address, the lifetime, the client address and the date come
+    from the settings and the row.
     """
 
     template: str
@@ -41,6 +42,7 @@ class MailContent:
     device: tuple[str | None, str | None] = (None, None)
     language: str | None = None
     code: str | None = None
+    password_known: bool = False
 
 
 # Called right before sending. None: the mail is not needed any more (the address is confirmed).

@@ -147,6 +147,7 @@ def _values(
         "link": content.link,
         "other_link": content.other_link,
         "code": content.code,
+        "password_known": content.password_known,
         "name": tame_name(content.name),
         "about": tame_name(content.about),
         "about_address": content.about_address,

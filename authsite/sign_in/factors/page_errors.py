@@ -5,7 +5,6 @@ from authsite.platform.i18n import _
 
 from .names import MAIL_CODE, RECOVERY_CODE, TOTP
 
-CODE_USED = _("This code was used already. Wait until the app shows the next one, and enter that.")
 WRONG_PASSKEY = _("This passkey was not accepted. Try again, or use another way.")
 _WRONG = {
     TOTP: _("This code is not right. Enter the one that the app shows now."),
@@ -14,12 +13,21 @@ _WRONG = {
         "This code is not right, or it has expired. Enter the one from the latest e-mail."
     ),
 }
+_USED = {
+    **_WRONG,
+    TOTP: _("This code was used already. Wait until the app shows the next one, and enter that."),
+}
 _MISSING = {
     TOTP: _("Enter the 6-digit code from the app."),
     RECOVERY_CODE: _("Enter one of your recovery codes."),
     MAIL_CODE: _("Enter the code from the e-mail."),
 }
 _WRONG_PROOF = _("This was not accepted. Try again, or use another way.")
+
+
+def words_of_used(method: str) -> str:
+    """What to do after a code of this method that was used before."""
+    return _USED.get(method, _WRONG_PROOF)
 
 
 class WrongFactor(ValidationFailed):
@@ -30,7 +38,7 @@ class WrongFactor(ValidationFailed):
         if code == "invalid_credential":
             wrong = FieldError(code, None, WRONG_PASSKEY)
         elif code == "code_used":
-            wrong = FieldError(code, "code", CODE_USED)
+            wrong = FieldError(code, "code", words_of_used(method))
         else:
             wrong = FieldError(code, "code", _WRONG.get(method, _WRONG_PROOF))
         super().__init__(details=[wrong])

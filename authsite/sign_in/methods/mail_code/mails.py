@@ -11,6 +11,7 @@ from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
 from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.pending import MAX_FAILURES
+from authsite.users.levels import PASSWORD
 from authsite.users.mails import MAIL_USER, content_for
 
 from . import codes
@@ -55,7 +56,7 @@ def build(job: MailJob) -> MailContent | None:
     """The mail with the code; None if it does not count any more, or the address is another one.
 
     Where nothing but the mailbox is proved, and the address was never confirmed, it says what the
-    code does to the account.
+    code does to the account. Behind a right password it says to choose a new one.
     """
     user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
     row = find_waiting(job.services.database, job.mail.about_id, job.now)
@@ -71,7 +72,8 @@ def build(job: MailJob) -> MailContent | None:
         link=own_link(job, PAGE, codes.seal_link(keys, row.id, row.expires_at)),
         code=codes.code_of(keys, row.id),
     )
-    return replace(content, template=template)
+    known = set(PASSWORD) <= set(row.amr.split())
+    return replace(content, template=template, password_known=known)
 
 
 def code_for(job: MailJob) -> str | None:
