@@ -1,10 +1,10 @@
 """``python -m bench.parts``: what each part of the work cost the guard, a login and the start.
 
 Each revision gets a separate checkout in ``--folder``, which the next run uses again, and another
-environment than this one if it requires other versions. All are measured in turns, in processor time: what else the machine
-does changes this little, and the same for all. The table has the medians of the rounds, and what
-each revision takes of the first one: the median of the rounds' ratios, with the interval that
-contains it with 95 % (by rank).
+environment than this one if it requires other versions. All are measured in turns, in processor
+time: what else the machine does changes this little, and the same for all. The table has the
+medians of the rounds, and what each revision takes of the first one: the median of the rounds'
+ratios, with the interval that contains it with 95 % (by rank).
 The first revision stands in the table twice: the second time shows what no difference looks like.
 """
 
@@ -68,6 +68,8 @@ def main():
     for revision in revisions.values():
         revision.begin(given.url)
     try:
+        for revision in revisions.values():
+            revision.wait()
         report(measure(revisions, given.rounds, given.starts), first)
     finally:
         for revision in revisions.values():
@@ -126,6 +128,9 @@ class Revision:
             stdout=subprocess.PIPE,
             text=True,
         )
+
+    def wait(self):
+        """Wait until its database is filled."""
         answer = self.child.stdout.readline()
         if not answer:
             raise SystemExit(f"{self.name} ({self.id}) did not begin.")
