@@ -4,7 +4,8 @@ thousand (R18)?
 Two databases of one server (made beside the one that ``--url`` names) or two SQLite files are
 filled, each is served by two workers, and the runs alternate between them. Compare only the ratios.
 ``--fill N`` adds N families and stops, so that the databases can be filled in parts; ``--folder``
-is the folder of the SQLite files.
+is the folder of the SQLite files. With ``--url`` all other tables that grow get a row for each user
+(and ten events), and a second table has the paths that use them (`bench.growth_paths`).
 """
 
 import argparse
@@ -32,7 +33,7 @@ from authsite.platform.runtime import clock
 from authsite.platform.settings import load, revealed
 from tests.support.codec import TokenCodec
 
-from . import filling, machine
+from . import filling, growth_paths, growth_tables, machine
 from . import load as wrk
 from .seed import PASSWORD, SECRET, ini
 
@@ -64,7 +65,12 @@ def main():
         sites = [Grown(folder, given.url, size) for size in (given.small, given.families)]
         fill = methodcaller("fill", given.fill or given.families)
         if all(list(map(fill, sites))) and not given.fill:
+            if given.url:
+                for site in sites:
+                    growth_tables.fill(site.url, site.size // filling.FAMILIES_PER_USER)
             measure(sites, given.rounds, given.seconds)
+            if given.url:
+                growth_paths.measure([(site.url, site.size) for site in sites], given.rounds)
 
 
 class Grown:

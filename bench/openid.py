@@ -93,8 +93,9 @@ def measure(folder, url, rounds, seconds):
 class Filled:
     """People who are signed in and have allowed one client, and files for wrk."""
 
-    def __init__(self, folder, url, base):
-        self.folder = folder
+    def __init__(self, folder, url, base, prefix="person"):
+        """``prefix``: of the addresses, which must be new."""
+        self.folder, self.prefix = folder, prefix
         secret = {"authsite.secret": seed.SECRET, "authsite.database-url": url}
         more = {"authsite.limits": "off", "authsite.base-url": base}
         more |= {f"authsite.{key.replace('_', '-')}": value for key, value in SETTINGS.items()}
@@ -117,7 +118,9 @@ class Filled:
                     consents.give(self.ctx, each.id, client.id, SCOPE)
             self.client = registered.find(self.ctx, client_id)
             self.people = people
-            self.rows = {row.user_id: row for row in db.query(BrowserSession)}
+            ids = [each.id for each in people]
+            own = db.query(BrowserSession).filter(BrowserSession.user_id.in_(ids))
+            self.rows = {row.user_id: row for row in own}
         self.cookies = self._write("cookies", (f"authsite={key}" for key in keys))
         self.authorize = "/oauth/authorize?" + urlencode(
             {
@@ -133,7 +136,7 @@ class Filled:
     def _people(self, db):
         now = clock.now()
         for number in range(PEOPLE):
-            email = f"person{number}@example.com"
+            email = f"{self.prefix}{number}@example.com"
             user = User(
                 id=uuid.uuid4(), email=email, created_at=now, updated_at=now, email_verified_at=now
             )

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from bench import growth_tables
+from bench.parts import __main__ as parts
 from bench.peers import table
+from tests.support import plans
 
 ROOT = Path(__file__).parents[1]
 # They import modules that are given to them at run time (bench/peers/__main__.py), or Django.
@@ -44,3 +47,16 @@ def test_the_table_of_the_peers_is_written_between_its_marks_and_only_by_a_run_t
     del ours["userinfo"]
     with pytest.raises(SystemExit, match="Not measured: userinfo"):
         table.page(run, text)
+
+
+def test_the_interval_by_rank_has_the_median_in_95_percent():
+    # Binomial distribution with 20 tries: at most 5 in 2.07 % of all samples, at most 6 in 5.77 %.
+    assert parts.lower_rank(20) == 5
+    assert parts.lower_rank(6) == 0
+    values = [float(number) for number in range(1, 21)]
+    assert parts.ratio(values, [1.0] * 20) == (10.5, 6.0, 15.0)
+
+
+def test_growth_fills_each_table_that_grows():
+    made = {name for name, _statement in growth_tables.statements()}
+    assert made | growth_tables.OTHERS == plans.GROWING | {growth_tables.CLIENTS}

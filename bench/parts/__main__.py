@@ -68,6 +68,8 @@ def main():
     for revision in revisions.values():
         revision.begin(given.url)
     try:
+        for revision in revisions.values():
+            revision.wait()
         report(measure(revisions, given.rounds, given.starts), first)
     finally:
         for revision in revisions.values():
@@ -126,6 +128,9 @@ class Revision:
             stdout=subprocess.PIPE,
             text=True,
         )
+
+    def wait(self):
+        """Wait until its database is filled."""
         answer = self.child.stdout.readline()
         if not answer:
             raise SystemExit(f"{self.name} ({self.id}) did not begin.")

@@ -3,11 +3,8 @@
 The password's hash takes a tenth of a second, beside which this client takes nothing.
 """
 
-import hashlib
-import hmac
 import http.client
 import statistics
-import struct
 import threading
 import time
 from typing import NamedTuple
@@ -17,7 +14,6 @@ from benchlib import DURATION, PORT, RUNS, steady
 CONNECTIONS = 8  # as with passwords alone: more would only wait
 SECONDS = DURATION * 3 // 2  # 12 of 8, also as there
 PAUSE = 0.25  # seconds after a login that failed, since more of them at once would fail, too
-KEY = b"12345678901234567890"  # of all authenticator apps (RFC 6238, appendix B)
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 
 
@@ -26,14 +22,6 @@ class Answer(NamedTuple):
 
     status: int
     body: bytes
-
-
-def code():
-    """The code of the apps at this moment (RFC 6238); this Python has no library for it."""
-    digest = hmac.digest(KEY, struct.pack(">Q", int(time.time()) // 30), hashlib.sha1)
-    at = digest[-1] & 15
-    number = struct.unpack(">I", digest[at : at + 4])[0] & 0x7FFFFFFF
-    return f"{number % 10**6:06}"
 
 
 def logins(login, server):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchlib import DURATION, HOME, PORT, Server, expect, measure, pg_recreate, pg_url, storm
 
-from .logins import code
+from .app_code import code
 from .logins import logins as log_in
 
 OURS = os.environ["BENCH_PYTHON"]  # the Python that has authsite; this one has not
@@ -137,7 +137,7 @@ def jobs(files, used, made):
         turns, form = itertools.count(), made.files["login"]
 
         def login(send):
-            user = f"app{next(turns) % made.files['with_app']}%40example.com"
+            user = f"app.person{next(turns) % made.files['with_app']}%40example.com"
             answer = send("POST", TOKEN, f"{form}&username={user}&otp={code()}")
             return answer.status == 200 and b"access_token" in answer.body
 

@@ -28,31 +28,38 @@ from authsite.sign_in.factors import service as factors
 from authsite.sign_in.gate import without_proof
 from authsite.sign_in.methods.totp.models import SECRET, TotpFactor
 from authsite.users.account import account_of
+from authsite.users.groups.models import Group
 from authsite.users.models import LoginName, User
 from bench import openid, seed
+from bench.peers.app_code import KEY
 
 WITH_APP = 1000  # people with an authenticator app, of the secret in ``logins.py``
 GROUP, COMMAND = "ops", Cause("command")
-KEY = b"12345678901234567890"
 
 
 class SignIns:
     """People with an application, some of them with an authenticator app or in a group."""
 
-    def __init__(self, folder, url, base):
-        self.filled = openid.Filled(folder, url, base)
+    def __init__(self, folder, url, base, prefix="person", with_app=WITH_APP):
+        """``prefix``: of the addresses, which must be new."""
+        self.filled = openid.Filled(folder, url, base, prefix)
+        self.prefix = prefix
         services = self.filled.services
         with Session(services.database.transactional, expire_on_commit=False) as db, db.begin():
             ctx = Context(services, RequestInfo, lambda: db)
-            groups.create(ctx, GROUP, groups.GroupValues(title="Operations"), COMMAND)
+            if db.get(Group, GROUP) is None:
+                groups.create(ctx, GROUP, groups.GroupValues(title="Operations"), COMMAND)
             for each in self.filled.people:
                 members.add(ctx, GROUP, each.id, COMMAND)
-            client, self.secret = clients.create(ctx, "passwords", "password")
-            self.client_id = str(client.id)
+            client, secret = clients.create(ctx, "passwords", "password")
+            keys = {"client_id": str(client.id), "client_secret": secret}
+            self.login = urlencode({"grant_type": "password", "password": seed.PASSWORD, **keys})
+            self.keys = urlencode(keys)
             hashed = services.passwords.hash(seed.PASSWORD)
-            for number in range(WITH_APP):
-                self._with_app(ctx, f"app{number}@example.com", hashed)
-            db.execute(delete(OutboxMessage))  # the notices of the apps
+            for number in range(with_app):
+                self._with_app(ctx, f"app.{prefix}{number}@example.com", hashed)
+            notices = OutboxMessage.address.like(f"app.{prefix}%")
+            db.execute(delete(OutboxMessage).where(notices))
         ref = ClientRef(client.id, client.epoch)
         self.members = folder / "members"
         pairs = [issue(ctx, ref, without_proof(each), "") for each in self.filled.people]
@@ -60,12 +67,10 @@ class SignIns:
 
     def files(self):
         """Paths by name, and the form of a login without the user and the code."""
-        keys = {"client_id": self.client_id, "client_secret": self.secret}
-        login = urlencode({"grant_type": "password", "password": seed.PASSWORD, **keys})
         return {
             "members": str(self.members),
             "tokens": str(self.filled.tokens),
-            "login": login,
+            "login": self.login,
             "with_app": WITH_APP,
         }
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from benchlib import PG_PORT, PORT, VENV, Server, pg_recreate
 
-from ..logins import JSON, KEY, code, logins
+from ..app_code import KEY, code
+from ..logins import JSON, logins
 
 BIN, OURS = VENV / "allauth" / "bin", Path(__file__).parent
 PEOPLE = 1000
