@@ -187,13 +187,13 @@ def _first_answer(running, port):
 def measure(revisions, rounds, starts):
     """Kind -> revision -> microseconds of each round."""
     seen = {kind: {name: [] for name in revisions} for kind in (*KINDS, START)}
-    for number in range(rounds):
+    for _ in range(rounds):
         for kind in KINDS:
             for name in CHANCE.sample(list(revisions), len(revisions)):
                 seen[kind][name].append(revisions[name].measure(kind))
-        if number < starts:
-            for name in CHANCE.sample(list(revisions), len(revisions)):
-                seen[START][name].append(revisions[name].start())
+    for _ in range(starts):
+        for name in CHANCE.sample(list(revisions), len(revisions)):
+            seen[START][name].append(revisions[name].start())
     return seen
 
 
