@@ -113,6 +113,8 @@ class Revision:
         for source in made.glob("authsite/locale/*/LC_MESSAGES/*.po"):
             with source.open("rb") as file, source.with_suffix(".mo").open("wb") as target:
                 write_mo(target, read_po(file))
+        # Else each start would compile them again where the environment forbids to write them.
+        run([sys.executable, "-m", "compileall", "-q", "authsite", "migrations"], made)
 
     def begin(self, url):
         """Start the process that measures, on a separate database."""
