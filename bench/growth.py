@@ -59,6 +59,7 @@ def main():
     )
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--seconds", type=int, default=6, help="of one run")
+    options.add_argument("--paths", action="store_true", help="the second table alone")
     given = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="authsite-growth-") as name:
         folder = given.folder or Path(name)
@@ -68,7 +69,8 @@ def main():
             if given.url:
                 for site in sites:
                     growth_tables.fill(site.url, site.size // filling.FAMILIES_PER_USER)
-            measure(sites, given.rounds, given.seconds)
+            if not given.paths:
+                measure(sites, given.rounds, given.seconds)
             if given.url:
                 growth_paths.measure([(site.url, site.size) for site in sites], given.rounds)
 
@@ -239,7 +241,7 @@ def report(sites, seen, bare):
             line += [statistics.median(load.p99 for load in loads)]
             wrong += sum(load.refused + load.broken for load in loads)
         pairs = zip(seen[name, small], seen[name, large], strict=True)
-        by_round = statistics.median(grown.p99 / little.p99 for little, grown in pairs)
+        by_round = statistics.median(_ratio(grown.p99, little.p99) for little, grown in pairs)
         name = f"{name} ({wrong} wrong answers!)" if wrong else name
         print(row(name, line), f"{by_round:.2f} |")
     for number, name in enumerate(READINGS):
@@ -256,8 +258,12 @@ def report(sites, seen, bare):
 def row(name, line, digits=2):
     """``line``: p50 and p99 of the small one, p50 and p99 of the large one."""
     cells = [f"{value:.{digits}f}" for value in line]
-    ratios = f"{line[2] / line[0]:.2f} | {line[3] / line[1]:.2f}"
+    ratios = f"{_ratio(line[2], line[0]):.2f} | {_ratio(line[3], line[1]):.2f}"
     return f"| {name} | {' | '.join(cells)} | {ratios} |"
+
+
+def _ratio(grown, little):
+    return grown / little if little else float("nan")  # a run without an answer
 
 
 def _start(kind):

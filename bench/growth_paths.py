@@ -51,7 +51,7 @@ class Paths:
         self.made, self.filled = made, made.filled
         self.services = self.filled.services
         settings = {"secret": seed.SECRET, "database-url": url, "limits": "off", "base-url": BASE}
-        settings |= {"openid": "on", "log-requests": "off", "registration": "invited"}
+        settings |= {"openid": "on", "log-requests": "off", "registration": "invite"}
         self.app = authsite({}, **{f"authsite.{name}": value for name, value in settings.items()})
         self.members = made.members.read_text().split()
         self.tokens = self.filled.tokens.read_text().split()
@@ -90,11 +90,10 @@ class Paths:
             "security page (factors, passkeys, recovery_codes, remembered_browsers)": lambda: (
                 self._page("/account/security", 200)
             ),
-            "access page (sessions, consents, families)": lambda: self._page(
+            "access page (sessions, consents, families, personal_tokens)": lambda: self._page(
                 "/account/access", 200
             ),
             "activity page (audit_events)": lambda: self._page("/account/activity", 200),
-            "personal tokens": lambda: self._page("/account/tokens", 200),
             "who has this identity (identities)": self._identity,
             "invitation (invitations, outbox)": self._invite,
             "a user is deleted (all tables)": self._delete,

@@ -34,11 +34,20 @@ _DATED = frozenset((*PASSWORD, *EMAIL, *PASSKEY))  # proofs that the user gives 
 
 def acr_of(amr: Iterable[str]) -> str:
     """The authentication context class of a sign-in (OpenID Connect Core 1.0, section 2)."""
+<<<<<<< HEAD
     return _acr_of(frozenset(amr))
 
 
 @lru_cache(256)
 def _acr_of(found: frozenset[str]) -> str:
+=======
+    return _acr_of(tuple(amr))
+
+
+@lru_cache(maxsize=256)  # each guarded request asks several times, and there are few combinations
+def _acr_of(amr: tuple[str, ...]) -> str:
+    found = frozenset(amr)
+>>>>>>> p19e
     first = found & _FIRST
     if found >= _PASSKEY_OF_USER or (first and found.issuperset(PASSKEY)):
         return PHR
@@ -75,7 +84,11 @@ def shown_amr(amr: Iterable[str]) -> list[str]:
 
     A recovery code is a one-time password. From ``aal2`` on it includes ``mfa``.
     """
-    found = tuple(amr)
-    own = ["otp" if each in RECOVERY_CODE else each for each in found if each not in _OWN]
-    shown = list(dict.fromkeys(own))
-    return [*shown, "mfa"] if reaches(acr_of(found), AAL2) else shown
+    return list(_shown_amr(tuple(amr)))
+
+
+@lru_cache(maxsize=256)
+def _shown_amr(amr: tuple[str, ...]) -> tuple[str, ...]:
+    own = ["otp" if each in RECOVERY_CODE else each for each in amr if each not in _OWN]
+    shown = tuple(dict.fromkeys(own))
+    return (*shown, "mfa") if reaches(acr_of(amr), AAL2) else shown

@@ -113,6 +113,8 @@ class Revision:
         for source in made.glob("authsite/locale/*/LC_MESSAGES/*.po"):
             with source.open("rb") as file, source.with_suffix(".mo").open("wb") as target:
                 write_mo(target, read_po(file))
+        # Else each start would compile them again where the environment forbids to write them.
+        run([sys.executable, "-m", "compileall", "-q", "authsite", "migrations"], made)
 
     def begin(self, url):
         """Start the process that measures, on a separate database."""
@@ -187,13 +189,13 @@ def _first_answer(running, port):
 def measure(revisions, rounds, starts):
     """Kind -> revision -> microseconds of each round."""
     seen = {kind: {name: [] for name in revisions} for kind in (*KINDS, START)}
-    for number in range(rounds):
+    for _ in range(rounds):
         for kind in KINDS:
             for name in CHANCE.sample(list(revisions), len(revisions)):
                 seen[kind][name].append(revisions[name].measure(kind))
-        if number < starts:
-            for name in CHANCE.sample(list(revisions), len(revisions)):
-                seen[START][name].append(revisions[name].start())
+    for _ in range(starts):
+        for name in CHANCE.sample(list(revisions), len(revisions)):
+            seen[START][name].append(revisions[name].start())
     return seen
 
 
