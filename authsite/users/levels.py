@@ -34,20 +34,12 @@ _DATED = frozenset((*PASSWORD, *EMAIL, *PASSKEY))  # proofs that the user gives 
 
 def acr_of(amr: Iterable[str]) -> str:
     """The authentication context class of a sign-in (OpenID Connect Core 1.0, section 2)."""
-<<<<<<< HEAD
-    return _acr_of(frozenset(amr))
-
-
-@lru_cache(256)
-def _acr_of(found: frozenset[str]) -> str:
-=======
     return _acr_of(tuple(amr))
 
 
 @lru_cache(maxsize=256)  # each guarded request asks several times, and there are few combinations
 def _acr_of(amr: tuple[str, ...]) -> str:
     found = frozenset(amr)
->>>>>>> p19e
     first = found & _FIRST
     if found >= _PASSKEY_OF_USER or (first and found.issuperset(PASSKEY)):
         return PHR
