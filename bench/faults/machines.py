@@ -32,7 +32,7 @@ ETCD, PATRONI, SETTINGS = "/etc/default/etcd", "/etc/patroni/config.yml", "auths
 FOLDERS = ("/var/lib/etcd", "/var/lib/postgresql", "/var/run/postgresql")
 BIN = "/usr/lib/postgresql/15/bin"
 PACKAGES = {"patroni": "patroni", "etcd": "etcd-server", "nginx": "nginx"}
-START_SECONDS = 90
+START_SECONDS = 150
 
 
 def documented():
