@@ -104,5 +104,7 @@ def _missing_level(rules: Rules, caller: Caller, settings: Settings, now: dateti
     if rules.group and caller.account and rules.group not in caller.groups:
         level = labels.level_of(caller.account.labels, rules.group, settings.admin_acr)
         wanted += [level] if level else []
+    if not wanted:  # nearly every request
+        return None
     missing = [each for each in wanted if not reaches(caller.acr, each)]
     return max(missing, key=LEVELS.index, default=None)

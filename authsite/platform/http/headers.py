@@ -51,17 +51,21 @@ def complete(request: Request, response: Response) -> int:
     # RFC 9110, section 10.2.2. WebOb takes 2 µs to look for a header that is missing.
     if (status == 201 or 300 <= status < 400) and (location := response.location):
         response.location = absolute(request, location)
-    if status == 204:  # without content, so without a type (RFC 9110, section 8.3)
+    present = {name.lower() for name, _ in headers}
+    if status == 204 and "content-type" in present:  # no content, no type (RFC 9110, section 8.3)
         headers[:] = [header for header in headers if header[0].lower() != "content-type"]
-    _add_security_headers(request, response)
+    _add_security_headers(request, headers, present)
     allow_origin(request, response)
     return status
 
 
-def _add_security_headers(request: Request, response: Response) -> None:
-    """Add the security headers that the view has not set."""
-    headers = response.headerlist
-    present = {name.lower() for name, _ in headers}
+def _add_security_headers(
+    request: Request, headers: list[tuple[str, str]], present: set[str]
+) -> None:
+    """Add the security headers that the view has not set; ``present``: the names of those it has.
+
+    These names are in lower case.
+    """
     page = request.authsite.error_format == "html"
     wanted = _page_headers(request.authsite.settings.site_logo) if page else API_HEADERS
     headers += [header for name, header in wanted.items() if name not in present]
