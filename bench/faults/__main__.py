@@ -6,7 +6,7 @@ import time
 
 from .. import machine
 from . import longer, rows
-from .runs import RUNS
+from .runs import NAMED, RUNS
 
 
 def main():
@@ -16,7 +16,11 @@ def main():
     options.add_argument("--short", action="store_true", help="seconds instead of minutes")
     options.add_argument("--no-page", action="store_true", help="leave docs/reliability.md alone")
     given = options.parse_args()
-    names = given.only.upper().split(",") if given.only else list(RUNS)
+    names = (
+        given.only.upper().split(",")
+        if given.only
+        else [name for name in RUNS if name not in NAMED]
+    )
     known = {**RUNS, **longer.BENCHMARKS}
     if unknown := set(names) - set(known):
         options.error(f"no such run: {', '.join(sorted(unknown))}; there are {', '.join(known)}")

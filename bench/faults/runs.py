@@ -7,6 +7,7 @@ from . import (
     halves,
     limits,
     migration,
+    mixed,
     patroni,
     proxied,
     races,
@@ -38,4 +39,6 @@ RUNS = {
     "R27": failover.failover,
     "R28": proxied.rolling,
     "R29": patroni.replaced,
+    "R30": mixed.mixed,
 }
+NAMED = ("R30",)  # takes more than an hour: only if it is named

@@ -150,11 +150,18 @@ class Traffic:
             await asyncio.sleep(0.5)  # and then the same token again, when its turn comes
         self._free.append(session)
 
-    async def _send(self, kind, due, method, path, *, form=None, bearer=None):
+    async def _send(self, kind, due, method, path, *, form=None, bearer=None, cookie=None, to=None):
+        """The `Answer`, and what the JSON says.
+
+        ``to``: how the address begins that the answer redirects to. Such an answer counts as 200
+        and is returned as ``location``; any other redirect, as to the login page, counts as 401.
+        """
         lines = [f"{method.decode()} {path} HTTP/1.1", "Host: localhost"]
         body = urlencode(form).encode() if form else b""
         if bearer:
             lines.append(f"Authorization: Bearer {bearer}")
+        if cookie:
+            lines.append(f"Cookie: {cookie}")
         if form:
             lines += ["Content-Type: application/x-www-form-urlencoded",
                       f"Content-Length: {len(body)}"]  # fmt: skip
@@ -167,6 +174,9 @@ class Traffic:
         except (OSError, EOFError, TimeoutError):
             status, headers, text, failure = 0, {}, b"", "broken"
         parsed = json.loads(text) if headers.get("content-type") == "application/json" else {}
+        if 300 <= status < 400:
+            parsed = {"location": headers["location"]}
+            status = 200 if to and headers["location"].startswith(to) else 401
         seconds = time.monotonic() - due
         code = failure or parsed.get("error") or parsed.get("code")
         answer = Answer(kind, due - self.began, seconds, status, headers.get("retry-after"), code)
