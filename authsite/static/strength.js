@@ -46,6 +46,11 @@ function addHint(input) {
   input.addEventListener("input", look);
   // A name or an address is part of the judgement.
   form.addEventListener("change", ({ target }) => target !== input && input.value && look());
+  // The password that is sent may end this session, and an answer after that would be an error.
+  form.addEventListener("submit", () => {
+    clearTimeout(timer);
+    request.abort();
+  });
   if (input.value) look(); // typed before this script came
 }
 

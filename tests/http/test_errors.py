@@ -148,7 +148,6 @@ def test_a_refresh_that_fails_is_invalid_grant_in_one_form(site, keys, frozen, k
             {"grant_type": "magic"},
             "unsupported_grant_type",
             "Use one of the grant types password, client_credentials, refresh_token, "
-            "authorization_code, urn:ietf:params:oauth:grant-type:device_code, "
             "urn:authsite:params:oauth:grant-type:mfa and "
             "urn:authsite:params:oauth:grant-type:passkey.",
         ),

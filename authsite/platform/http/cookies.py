@@ -75,7 +75,8 @@ def parse(header: str) -> dict[str, tuple[str, ...]]:
     the header is ignored.
     """
     found: dict[str, dict[str, None]] = {}
-    for name, value in dict.fromkeys(_OWN.findall(f";{header}")):
+    different = ";".join(dict.fromkeys(header.split(";")))  # an attacker sends one many times
+    for name, value in _OWN.findall(f";{different}"):
         found.setdefault(name, {})[_unquoted(value.strip(" \t"))] = None
     return {name: tuple(values) for name, values in found.items()}
 

@@ -260,6 +260,8 @@ def test_pages_m6_the_mail_is_sent_again_after_half_a_minute(ann):
     ann.page.clock.install()
     ann.press("Send the link")
     button = ann.page.locator("form[data-wait] button")
+    # The server has written "Send it again", until the script has run.
+    ann.page.locator("form[data-wait] button", has_text="in 30 s").wait_for()
     assert button.inner_text() == "Send it again in 30 s"
     assert button.is_disabled()
     ann.page.clock.run_for(12_000)
