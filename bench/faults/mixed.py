@@ -27,7 +27,10 @@ def mixed(short):
     """R30: on two servers; in turns the leader hands over, and is lost with its machine."""
     require()
     loose = {f"limits.{name}": "1000000/hour" for name in RATE_LIMITS}
-    with prepared(patroni, openid="on", limits="on", **loose) as made, ExitStack() as stack:
+    with (
+        prepared(patroni, openid="on", admin_console="on", limits="on", **loose) as made,
+        ExitStack() as stack,
+    ):
         people = fill(made)
         servers = [Server(made, **made.postgres.variables) for _ in range(2)]
         for server in servers:
@@ -81,14 +84,13 @@ def _rows(made, traffic, changes, memory, began_again):
     done = f"{len(changes)} leaders in turn hand over, or are killed"
     ends = [begin for begin, _ in changes[1:]] + [float("inf")]
     back = [
-        max((a.at for a in traffic.during(end, until) if not good(a)), default=end) - end
+        max((a.at for a in _failed(traffic) if a.at >= end and a.end < until), default=end) - end
         for (_, end), until in zip(changes, ends, strict=True)
-    ]
+    ]  # what is under way when the next change begins belongs to that one
     without = sum(end - begin for begin, end in changes)
     kinds = [f"{kind}: {summary(_of(traffic, kind))}" for kind in traffic.rates]
-    failed = [a for a in traffic.answers if not good(a)]
     return [
-        none("R30", done, f"failures other than 503 ({'; '.join(kinds)})", other_than_503(failed)),
+        none("R30", done, f"failures other than 503 ({'; '.join(kinds)})", _wrong(traffic)),
         none("R30", done, "valid tokens called invalid", invalid(traffic.answers)),
         limit("R30", done, f"all good after a new leader ({without:.0f} s without one in all)", 5,
               max(back), "s"),
@@ -96,6 +98,14 @@ def _rows(made, traffic, changes, memory, began_again):
         _memory(done, memory),
         invariants.check("R30", made, traffic),
     ]  # fmt: skip
+
+
+def _failed(traffic):
+    return [answer for answer in traffic.answers if not good(answer)]
+
+
+def _wrong(traffic):
+    return other_than_503(_failed(traffic))
 
 
 def _of(traffic, kind):
