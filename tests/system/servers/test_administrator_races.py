@@ -114,7 +114,7 @@ def disable_by_command(two, _server, _by, other):
 def went(answer):
     """Whether an answer or a command says that it was done.
 
-    If not, it must say that this is the last owner, or that the one who asks has ceased to be an owner.
+    If not, it must say that this is the last owner, or that the one who asks was one.
     """
     if hasattr(answer, "returncode"):
         if answer.returncode:
