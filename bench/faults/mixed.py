@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from itertools import cycle
 
 import httpx
@@ -13,7 +13,7 @@ from .. import machine
 from . import invariants
 from .everything import Everything, fill
 from .machines import patroni, require
-from .proxied import Server, in_front_of
+from .proxied import two_servers
 from .rig import prepared, summary
 from .rows import Row, limit, none
 from .traffic import good, invalid, other_than_503
@@ -27,27 +27,23 @@ def mixed(short):
     """R30: on two servers; in turns the leader hands over, and is lost with its machine."""
     require()
     loose = {f"limits.{name}": "1000000/hour" for name in RATE_LIMITS}
-    with (
-        prepared(patroni, openid="on", admin_console="on", limits="on", **loose) as made,
-        ExitStack() as stack,
-    ):
+    with prepared(patroni, openid="on", admin_console="on", limits="on", **loose) as made:
         people = fill(made)
-        servers = [Server(made, **made.postgres.variables) for _ in range(2)]
-        for server in servers:
-            server.start()
-            stack.callback(server.stop)
-        made.server, made.others = servers[0].client, [servers[1].client]
-        port = stack.enter_context(in_front_of(servers))
-        workers, memory, changes = set(made.workers()), [], []
-        ways = cycle((_hands_over, _killed))
-        with Everything(port, made.client, made.sessions, people) as traffic:
-            for _ in range(2 if short else PERIODS):
-                time.sleep(SHORT_SECONDS if short else SECONDS)
-                memory.append(max(machine.largest_worker(each.pid) for each in _processes(made)))
-                changes.append(_changed(made.postgres, traffic, next(ways)))
-            time.sleep(20 if short else 60)
-        began_again = set(made.workers()) - workers
-        return [*_rows(made, traffic, changes, memory, len(began_again)), *_lost(port, traffic)]
+        with two_servers(made, **made.postgres.variables) as (port, _servers):
+            return _run(made, people, port, short)
+
+
+def _run(made, people, port, short):
+    workers, memory, changes = set(made.workers()), [], []
+    ways = cycle((_hands_over, _killed))
+    with Everything(port, made.client, made.sessions, people) as traffic:
+        for _ in range(2 if short else PERIODS):
+            time.sleep(SHORT_SECONDS if short else SECONDS)
+            memory.append(max(machine.largest_worker(each.pid) for each in _processes(made)))
+            changes.append(_changed(made.postgres, traffic, next(ways)))
+        time.sleep(20 if short else 60)
+    began_again = set(made.workers()) - workers
+    return [*_rows(made, traffic, changes, memory, len(began_again)), *_lost(port, traffic)]
 
 
 def _processes(made):

@@ -2,7 +2,6 @@
 
 import signal
 import time
-from contextlib import ExitStack
 
 import httpx
 
@@ -12,7 +11,7 @@ from . import invariants
 from .database import new_workers, outage, recovery
 from .limits import ACCOUNT, recovered
 from .machines import patroni, require
-from .proxied import Server, in_front_of
+from .proxied import two_servers
 from .rig import prepared
 from .rows import limit, none
 from .traffic import TOKEN, Traffic
@@ -29,13 +28,10 @@ def replaced(short):
     require()
     loose = {f"limits.{name}": "100000/hour" for name in RATE_LIMITS}
     own = {"limits.login-account": f"{ACCOUNT}/60 minutes", "limits": "on"}
-    with prepared(patroni, **(loose | own)) as made, ExitStack() as stack:
-        servers = [Server(made, **made.postgres.variables) for _ in range(2)]
-        for server in servers:
-            server.start()
-            stack.callback(server.stop)
-        made.server, made.others = servers[0].client, [servers[1].client]
-        port = stack.enter_context(in_front_of(servers))
+    with (
+        prepared(patroni, **(loose | own)) as made,
+        two_servers(made, **made.postgres.variables) as (port, _servers),
+    ):
         lock(made)
         return [row for way in WAYS for row in _lost(made, port, way, short)]
 

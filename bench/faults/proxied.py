@@ -42,12 +42,7 @@ http {{
 
 def rolling(short):
     """R28: SIGTERM to each server in turn, and a new one on its port."""
-    with prepared() as made, ExitStack() as stack:
-        servers = [Server(made) for _ in range(2)]
-        for server in servers:
-            server.start()
-            stack.callback(server.stop)
-        port = stack.enter_context(in_front_of(servers))
+    with prepared() as made, two_servers(made) as (port, servers):
         time.sleep(1)
         traffic = Traffic(port, made.client, made.sessions)
         with traffic:
@@ -91,6 +86,18 @@ class Server:
     def stop(self):
         """SIGTERM, and wait for its end; does nothing if it does not run."""
         self._stack.close()
+
+
+@contextmanager
+def two_servers(made, **more):
+    """Two servers of a `Rig` behind nginx; yields its port and the servers; ``more``: `Server`."""
+    with ExitStack() as stack:
+        servers = [Server(made, **more) for _ in range(2)]
+        for server in servers:
+            server.start()
+            stack.callback(server.stop)
+        made.server, made.others = servers[0].client, [servers[1].client]
+        yield stack.enter_context(in_front_of(servers)), servers
 
 
 @contextmanager

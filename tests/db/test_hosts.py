@@ -10,9 +10,10 @@ from authsite.platform.db.hosts import Hosts
 from authsite.platform.settings.service_urls import database_url
 from authsite.platform.tasks.leader import Lock, held, own_connection
 from tests.support import databases
-from tests.support.postgres import NAME, cluster
+from tests.support.postgres import NAME
 from tests.support.servers import authsite, write_ini
 from tests.support.site import WEB, Site
+from tests.support.standbys import replicated
 
 
 @pytest.mark.parametrize(
@@ -71,12 +72,8 @@ def test_the_host_that_answered_last_is_first_and_one_that_does_not_answer_last(
 
 @pytest.fixture
 def servers():
-    """A primary and its standby."""
-    with cluster() as primary, cluster() as standby:
-        primary.create()
-        databases.migrated(primary.url)
-        standby.follow(primary)
-        yield primary, standby
+    with replicated() as made:
+        yield made
 
 
 def url_of(first, second):

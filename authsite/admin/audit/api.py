@@ -177,7 +177,7 @@ def export(request: Request) -> Response:
     add_link(request, found.next)
     response: Response = request.response
     response.headers["Content-Type"] = NDJSON
-    response.app_iter = as_ndjson(found.parts)
+    response.body = b"".join(as_ndjson(found.parts))
     return response
 
 

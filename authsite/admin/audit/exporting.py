@@ -1,6 +1,6 @@
 """The audit trail as files: NDJSON, and CSV that is safe to open in a spreadsheet.
 
-Both are made part by part, while they are sent.
+Both are made part by part, so that few rows are in memory together.
 """
 
 import csv

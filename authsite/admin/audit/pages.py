@@ -81,7 +81,7 @@ def export(request: Request) -> Response:
     response: Response = request.response
     response.headers["Content-Type"] = "text/csv; charset=utf-8"
     response.headers["Content-Disposition"] = 'attachment; filename="audit.csv"'
-    response.app_iter = as_csv(found.parts)
+    response.body = b"".join(as_csv(found.parts))
     return response
 
 

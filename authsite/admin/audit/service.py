@@ -20,7 +20,6 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.service import About, Filter, conditions_of, record_apart
-from authsite.platform.db import Database
 
 from .filters import EventsQuery, filter_of
 from .rows import facts
@@ -102,7 +101,7 @@ def _when(ctx: Context, request_id: str) -> datetime:
 class Export(NamedTuple):
     """Events as objects, in parts that are read one after the other, and the cursor behind them.
 
-    The parts need no transaction of the request, which may have ended.
+    Read the parts before the response is sent: then a database that fails is a 503.
     """
 
     parts: Iterator[list[dict[str, Any]]]
@@ -126,16 +125,15 @@ def export(ctx: Context, by: Administrator, query: EventsQuery) -> Export:
     about: About = {"details": by.cause().details(**({"filters": chosen} if chosen else {}))}
     record_apart(ctx, Event.AUDIT_EXPORTED, **about)
     ids = [each.id for each in found]
-    return Export(_in_parts(ctx.database, ids), _cursor(ctx, by, bound, next_))
+    return Export(_in_parts(ctx.db, ids), _cursor(ctx, by, bound, next_))
 
 
-def _in_parts(database: Database, ids: Sequence[int]) -> Iterator[list[dict[str, Any]]]:
+def _in_parts(db: Session, ids: Sequence[int]) -> Iterator[list[dict[str, Any]]]:
     for start in range(0, len(ids), PART):
         some = ids[start : start + PART]
-        with Session(database.autocommit) as db:
-            events = db.scalars(select(AuditEvent).where(AuditEvent.id.in_(some)))
-            by_id = {each.id: each for each in events}
-            yield facts(db, [by_id[id_] for id_ in some if id_ in by_id])
+        events = db.scalars(select(AuditEvent).where(AuditEvent.id.in_(some)))
+        by_id = {each.id: each for each in events}
+        yield facts(db, [by_id[id_] for id_ in some if id_ in by_id])
 
 
 def _cursor(

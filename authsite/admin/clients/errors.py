@@ -11,7 +11,7 @@ class InvalidClient(ValidationFailed):
 
     def __init__(self, error: ValueError, field: str | None = None) -> None:
         """``error``: a value was refused. An `InvalidValue` names its field, or ``field`` is it."""
-        message = error.message if isinstance(error, InvalidValue) else str(error)
+        message = str(error)
         if isinstance(error, InvalidValue):
-            field = error.field or field
+            message, field = error.message, error.field or field
         super().__init__(str(error), details=[FieldError("invalid", field, message)])

@@ -18,7 +18,7 @@ from authsite.platform.db import Database
 from authsite.platform.db.engine import without_time_limit
 from authsite.platform.runtime import clock
 from authsite.platform.tasks.leader import Lock, held, own_connection
-from authsite.platform.tasks.transaction import transaction as transaction
+from authsite.platform.tasks.transaction import transaction
 
 from .pairs import ALGORITHMS, new_pair
 from .stored import (

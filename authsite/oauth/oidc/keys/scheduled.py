@@ -14,10 +14,11 @@ import structlog
 from authsite.context import Context, Job, Services
 from authsite.platform.runtime import clock
 from authsite.platform.tasks.background import Attempts
+from authsite.platform.tasks.transaction import transaction
 
 from .pairs import ALGORITHMS
 from .ring import ring_of
-from .rotation import alone, complete, is_due, rotate, transaction, unusable_keys
+from .rotation import alone, complete, is_due, rotate, unusable_keys
 
 log = structlog.get_logger("authsite.keys")
 
