@@ -50,8 +50,12 @@ def variable_unknown(found, _folder):
 
 
 def file_private(found, folder):
-    (folder / "authsite.env").touch(0o600)
-    line(found(), "file-private", str(folder / "authsite.env"))
+    file = folder / "authsite.env"
+    file.symlink_to("/dev/null")
+    line(found(), "file-private", str(file))  # `chmod 600 /dev/null` would break the machine
+    file.unlink()
+    file.touch(0o600)
+    line(found(), "file-private", str(file))
 
 
 def file_exposed(found, folder):

@@ -143,11 +143,16 @@ def private_paths(
 
 
 def exposed(path: Path) -> str | None:
-    """If other users may read ``path``: a warning with the command that prevents it; else None."""
+    """If other users may read ``path``: a warning with the command that prevents it; else None.
+
+    A device, such as ``/dev/null`` in the place of an environment file, holds nothing to read.
+    """
     try:
         status = path.stat()
     except OSError:
         return None  # missing, or not accessible to this user
+    if stat.S_ISCHR(status.st_mode):
+        return None
     mode = stat.S_IMODE(status.st_mode)
     wanted = "700" if stat.S_ISDIR(status.st_mode) else "600"
     return f"others may read it (mode {mode:04o}): chmod {wanted} {path}" if mode & 0o077 else None
