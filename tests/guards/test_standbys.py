@@ -26,7 +26,7 @@ from tests.support.standbys import (
     only,
     replay_paused,
     replicated,
-    settled,
+    caught_up,
     with_ann,
 )  # fmt: skip
 from tests.support.statements import counted
@@ -77,7 +77,7 @@ def test_a_standby_answers_guards_and_forward_auth(site):
 
 def test_a_standby_answers_for_browsers(site, servers):
     sign_in(site)
-    settled(site, servers[0])
+    caught_up(site, servers[0])
     with by_standby(site):
         assert site.http.get("/web", status=200).text == "hello ann@example.com"
     with by_standby(site):
@@ -88,7 +88,7 @@ def test_a_standby_answers_for_browsers(site, servers):
 
 def test_a_standby_answers_introspection(site, servers):
     resource = site.client("resource-server")
-    settled(site, servers[0])
+    caught_up(site, servers[0])
     with by_standby(site):
         answer = site.introspect(resource, site.ann)
     assert answer["active"]
@@ -98,7 +98,7 @@ def test_a_standby_answers_introspection(site, servers):
 def test_a_standby_answers_for_personal_tokens(site, servers):
     resource, token = site.client("resource-server"), personal.created(site, site.ann)
     assert get(site, token) == 200  # the first use is written, on the primary
-    settled(site, servers[0])
+    caught_up(site, servers[0])
     with by_standby(site):
         assert get(site, token) == 200
     with by_standby(site):
@@ -146,7 +146,7 @@ def accepted_after_revocation(site, servers, resource):
     """Revoke a token while the standby replays nothing; whether it was accepted afterwards."""
     primary, standby = servers
     token = site.login(site.keys)["access_token"]
-    settled(site, primary)
+    caught_up(site, primary)
     with replay_paused(standby):
         assert get(site, token) == 200
         revoked_before = site.logout(token) and time.monotonic()
@@ -169,7 +169,7 @@ def test_a_standby_that_stops_replaying_accepts_for_the_lag_at_most(servers, cac
         assert any(accepted_after_revocation(site, servers, resource) for _ in range(5))
         # It is asked again when it has caught up.
         site.ann = site.login(site.keys)["access_token"]
-        settled(site, primary)
+        caught_up(site, primary)
         with by_standby(site):
             assert get(site, site.ann) == 200
 
@@ -182,7 +182,7 @@ def test_a_standby_that_hangs_delays_no_second_request(site, servers):
         with only(unavailable=5):
             for _ in range(5):
                 assert get(site, site.ann) == 200
-    settled(site, servers[0])
+    caught_up(site, servers[0])
     with by_standby(site):
         assert get(site, site.ann) == 200
 
@@ -192,7 +192,7 @@ def test_a_standby_that_is_gone_refuses_nothing(site, servers):
     standby.stop()
     assert [get(site, site.ann) for _ in range(3)] == [200, 200, 200]
     standby.start()
-    settled(site, primary)
+    caught_up(site, primary)
     with by_standby(site):
         assert get(site, site.ann) == 200
 

@@ -57,11 +57,11 @@ def with_ann(site, primary):
     site.user()
     site.keys = site.client()
     site.ann = site.login(site.keys)["access_token"]
-    settled(site, primary)
+    caught_up(site, primary)
     return site
 
 
-def settled(site, primary):
+def caught_up(site, primary):
     """Until each standby has all that was written and a heartbeat after it, and is asked."""
     standbys = site.app.registry["authsite"].standbys
     standbys.beat()  # a test has emptied the tables
