@@ -21,12 +21,12 @@ from tests.support.standbys import (
     LAG,
     build,
     by_standby,
+    caught_up,
     get,
     host,
     only,
     replay_paused,
     replicated,
-    caught_up,
     with_ann,
 )  # fmt: skip
 from tests.support.statements import counted
