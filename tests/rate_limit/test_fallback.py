@@ -12,6 +12,7 @@ from authsite.platform.settings import Secret
 from tests.conftest import need
 from tests.support import databases, redis
 from tests.support.site import PASSWORD, Site
+from tests.support.timing import eventually
 
 LIMITS = {
     "limits": "on",
@@ -43,15 +44,6 @@ def redis_site(site_with, server):
     site = site_with(**LIMITS, limits_storage=f"{server.url}?socket_timeout=3")
     site.user()
     return site
-
-
-def eventually(question, seconds=30):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if question():
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def storage_of(site):

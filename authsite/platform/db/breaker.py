@@ -19,7 +19,7 @@ Connect = Callable[[], Any]
 SLOW = 1.0  # seconds; an attempt to connect that fails after them got no answer
 PROBE_SECONDS = 0.25  # between two probes
 # Seconds in which requests wait for the first probe: a single connection may be broken.
-FIRST_PROBE = 0.1
+FIRST_PROBE = 0.5
 
 
 class DatabaseAway(exc.TimeoutError):
