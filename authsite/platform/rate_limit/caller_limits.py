@@ -111,7 +111,7 @@ class CallerLimits:
             yield PasswordAttempt(recognition=self.recognition(owner))
             return
         self.count("login-address", self.address)
-        recognition, key, level = self._look_up(self.limiter, account, owner)
+        recognition, key, level = self._look_up(self.limiter, delays.LOGIN, account, owner)
         acquire = partial(delays.acquire_at, self.limiter, delays.LOGIN, key, level)
         with self._password(self.limiter, acquire, key) as attempt:
             attempt.recognition = recognition
@@ -143,10 +143,11 @@ class CallerLimits:
         if self.limiter is None:
             yield PasswordAttempt()
             return
-        name, known, key = "second-factor", self.recognized(owner), key or owner.key
+        name = "second-factor"
         self.count("second-factor-address", self.address)
-        acquire = partial(delays.acquire, self.limiter, key, *known, name=name)
-        with self._password(self.limiter, acquire, name, key, *known) as attempt:
+        _, counted, level = self._look_up(self.limiter, name, key or owner.key, owner)
+        acquire = partial(delays.acquire_at, self.limiter, name, counted, level)
+        with self._password(self.limiter, acquire, counted) as attempt:
             yield attempt
         if attempt.succeeded is not False:
             self.refund("second-factor-address", self.address)
@@ -200,15 +201,17 @@ class CallerLimits:
         return new_cookie(self.keys["device"], self.owner, self.read_cookie())
 
     def _look_up(
-        self, limiter: RateLimiter, account: str, owner: Owner
+        self, limiter: RateLimiter, name: str, account: str, owner: Owner
     ) -> tuple[Recognition, str, int]:
-        """What is recognized; the key that counts the login, and its lockouts so far.
+        """What is recognized; the key that counts the attempt, and its lockouts so far.
 
-        All that a login reads of the limits, in one statement where they are in our database.
+        All that it reads of the limit ``name``, in one statement where it is in our database.
         """
         unknown, known = self._recognize(owner)
         address = recognized.address_key(limiter, owner, self.address)
-        keys = [delays.key_of(limiter, account, *each.subject) for each in (unknown, known)]
+        keys = [
+            delays.key_of(limiter, account, *each.subject, name=name) for each in (unknown, known)
+        ]
         levels = [delays.level_key(key) for key in keys]
         self.seen = Windows(limiter.storage, [address, *levels])
         chosen = self.seen.get(address) > 0

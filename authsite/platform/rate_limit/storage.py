@@ -1,9 +1,9 @@
 """Counters in our own database, as a storage of the limits library that reads several at once."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from limits.errors import StorageError
 from limits.storage import Storage
@@ -11,11 +11,12 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Executable,
+    Insert,
     String,
     bindparam,
     case,
     delete,
-    func,
+    literal_column,
     or_,
     select,
 )
@@ -31,6 +32,7 @@ from authsite.platform.settings import Settings
 
 from .models import LimitCounter
 
+Result = TypeVar("Result")
 SWEEP_EVERY = 1000  # writes of one process
 SWEEP_AT_MOST = 1000  # rows
 
@@ -116,7 +118,7 @@ class DatabaseStorage(ReadingTogether):
         super().__init__(wrap_exceptions=True)
         self._database = database
         dialect = database.autocommit.dialect.name
-        self._increment, self._clear = _increment(dialect), _clear(dialect)
+        self._increment, self._clear = INCREMENT[dialect], _clear(dialect)
         self._sweep = delete_overdue(LimitCounter.key, LimitCounter.expires_at, dialect)
         self._until_sweep = SWEEP_EVERY
 
@@ -131,16 +133,11 @@ class DatabaseStorage(ReadingTogether):
         A count of 0, and one whose window is over, starts a window of ``expiry`` seconds.
         """
         now = clock.now()
-        parameters = {
-            "key": key,
-            "now": now,
-            "amount": amount,
-            "first": max(0, amount),
-            "expires_at": now + timedelta(seconds=expiry),
-        }
-        count = self._write(self._increment, parameters)
+        ends = now + timedelta(seconds=expiry)
+        values = {"key": key, "now": now, "first": max(0, amount), "expires_at": ends}
+        counted = self._twice(lambda: self._increment.one(self._database, amount=amount, **values))
         self._sweep_sometimes()
-        return count
+        return counted.hits if counted else 0
 
     def get(self, key: str) -> int:
         """The count of the running window, 0 if there is none."""
@@ -181,12 +178,16 @@ class DatabaseStorage(ReadingTogether):
 
     def _write(self, statement: Executable, parameters: dict[str, Any] | None = None) -> int:
         """The count that the statement returns (0 without a row), or how many rows it changed."""
+        return self._twice(lambda: self._execute(statement, parameters))
+
+    def _twice(self, run: Callable[[], Result]) -> Result:
+        """``run()``; once more, on a new connection, after one that was lost or a conflict."""
         try:
-            return self._execute(statement, parameters)
+            return run()
         except DBAPIError as error:
             if not (error.connection_invalidated or is_conflict(error)):
                 raise
-            return self._execute(statement, parameters)  # on a new connection
+            return run()
 
     def _execute(self, statement: Executable, parameters: dict[str, Any] | None) -> int:
         with self._database.autocommit.connect() as connection:
@@ -207,10 +208,24 @@ def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Bat
     return sweep_index(connection, LimitCounter.key, LimitCounter.expires_at, now)
 
 
-def _increment(dialect: str) -> Executable:
+class Counted(NamedTuple):
+    """The count after it was changed."""
+
+    hits: int
+
+
+class CountedWithoutWaiting(NamedTuple):
+    """`Counted`, by a statement that committed asynchronously."""
+
+    hits: int
+    synchronous_commit: str
+
+
+def _increment(dialect: str) -> Insert:
     insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
     upsert = insert(LimitCounter)
-    over = or_(LimitCounter.expires_at <= bindparam("now"), LimitCounter.count <= 0)
+    none_left = LimitCounter.count <= literal_column("0")
+    over = or_(LimitCounter.expires_at <= bindparam("now"), none_left)
     new = upsert.excluded
     changed = {
         "count": case((over, new.count), else_=LimitCounter.count + bindparam("amount")),
@@ -221,7 +236,7 @@ def _increment(dialect: str) -> Executable:
             key=bindparam("key"), count=bindparam("first"), expires_at=bindparam("expires_at")
         )
         .on_conflict_do_update(index_elements=[LimitCounter.key], set_=changed)
-        .returning(LimitCounter.count, *_without_waiting(dialect))
+        .returning(LimitCounter.count.label("hits"), *_without_waiting(dialect))
     )
 
 
@@ -235,4 +250,11 @@ def _without_waiting(dialect: str) -> list[ColumnElement[str]]:
     """A column of RETURNING; the statement that has it commits asynchronously."""
     if dialect != "postgresql":
         return []
-    return [func.set_config("synchronous_commit", "off", True)]  # true: for this transaction
+    off = literal_column("set_config('synchronous_commit', 'off', true)", String())
+    return [off.label("synchronous_commit")]  # true: for this transaction
+
+
+INCREMENT: Mapping[str, PreparedQuery[Counted] | PreparedQuery[CountedWithoutWaiting]] = {
+    "sqlite": PreparedQuery(_increment("sqlite"), Counted),
+    "postgresql": PreparedQuery(_increment("postgresql"), CountedWithoutWaiting),
+}
