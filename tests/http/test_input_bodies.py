@@ -13,54 +13,51 @@ pytestmark = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 each_endpoint = pytest.mark.parametrize("endpoint", endpoints(), ids=str)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"null",
-        b"[]",
-        b'"x"',
-        b"1",
-        b"{",
-        b"{}x",
-        b'{"email": NaN}',
-        b'{"email": -Infinity}',
-        b'{"email": "\xff"}',
-        b'{"email": "a\nb"}',
-        b"\xef\xbb\xbf{}",
-        '{"email": "a"}'.encode("utf-16"),
-        b'{"n": ' + b"9" * 5000 + b"}",
-        b'{"deep": ' + b"[" * 21 + b"]" * 21 + b"}",
-        b"[" * 30000,
-        b'{"a":' * 10000,
-    ],
-    ids=lambda body: repr(body[:16]),
-)
+NOT_OBJECTS = [
+    b"null",
+    b"[]",
+    b'"x"',
+    b"1",
+    b"{",
+    b"{}x",
+    b'{"email": NaN}',
+    b'{"email": -Infinity}',
+    b'{"email": "\xff"}',
+    b'{"email": "a\nb"}',
+    b"\xef\xbb\xbf{}",
+    '{"email": "a"}'.encode("utf-16"),
+    b'{"n": ' + b"9" * 5000 + b"}",
+    b'{"deep": ' + b"[" * 21 + b"]" * 21 + b"}",
+    b"[" * 30000,
+    b'{"a":' * 10000,
+]
+OTHER_TYPES = [
+    "text/plain",
+    "multipart/form-data; boundary=x",
+    "application/xml",
+    "application/x-www-form-urlencoded; charset=latin-1",
+    "application/x-www-form-urlencoded; charset=utf-16",
+    "application/json; charset=utf-7",
+    "nonsense",
+    "application/x-www-form-urlencoded, application/json",
+]
+
+
 @each_endpoint
-def test_what_is_not_a_json_object_is_refused(refusing, unchanged, endpoint, body):
-    answer = endpoint.send(refusing, body, JSON)
-    assert_refused(answer, endpoint, 415 if endpoint.model.form_only else 400)
+def test_what_is_not_a_json_object_is_refused(refusing, unchanged, endpoint):
+    for body in NOT_OBJECTS:
+        answer = endpoint.send(refusing, body, JSON)
+        assert_refused(answer, endpoint, 415 if endpoint.model.form_only else 400)
 
 
 @pytest.mark.control("S12")
-@pytest.mark.parametrize(
-    "content_type",
-    [
-        "text/plain",
-        "multipart/form-data; boundary=x",
-        "application/xml",
-        "application/x-www-form-urlencoded; charset=latin-1",
-        "application/x-www-form-urlencoded; charset=utf-16",
-        "application/json; charset=utf-7",
-        "nonsense",
-        "application/x-www-form-urlencoded, application/json",
-    ],
-)
 @each_endpoint
-def test_another_content_type_is_415(refusing, unchanged, endpoint, content_type):
-    answer = endpoint.send(refusing, b"a=b", content_type)
-    assert_refused(answer, endpoint, 415)
-    if endpoint.oauth:
-        assert answer.json["error"] == "invalid_request"
+def test_another_content_type_is_415(refusing, unchanged, endpoint):
+    for content_type in OTHER_TYPES:
+        answer = endpoint.send(refusing, b"a=b", content_type)
+        assert_refused(answer, endpoint, 415)
+        if endpoint.oauth:
+            assert answer.json["error"] == "invalid_request"
 
 
 FORM_ONLY = ("/v1/oauth/", "/v1/passkeys/")  # a client authenticates as at the token endpoint
@@ -160,14 +157,14 @@ def test_a_path_that_is_not_utf_8_is_a_bad_request(refusing, unchanged, path, te
         assert [item["code"] for item in answer.json["errors"]] == ["invalid_request"]
 
 
-@pytest.mark.parametrize("query", ["%ff", "a=%ff", "a=%00", "&&&", "=", "a=1&a=2", "%"])
 @each_endpoint
-def test_rubbish_in_the_query_is_no_bug(refusing, endpoint, query):
-    answer = refusing.http.request(
-        f"{endpoint.path}?{query}",
-        method=endpoint.method,
-        body=urlencode(endpoint.good).encode(),
-        content_type=FORM,
-        status="*",
-    )
-    assert answer.status_int < 500
+def test_rubbish_in_the_query_is_no_bug(refusing, endpoint):
+    for query in ("%ff", "a=%ff", "a=%00", "&&&", "=", "a=1&a=2", "%"):
+        answer = refusing.http.request(
+            f"{endpoint.path}?{query}",
+            method=endpoint.method,
+            body=urlencode(endpoint.good).encode(),
+            content_type=FORM,
+            status="*",
+        )
+        assert answer.status_int < 500, query

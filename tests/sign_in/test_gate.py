@@ -4,6 +4,7 @@ import ast
 import json
 import typing
 from datetime import timedelta
+from functools import cache
 from inspect import signature
 from pathlib import Path
 
@@ -23,13 +24,18 @@ from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD, WEB
 
 TOP = Path(authsite.__file__).parent
-TREES = {str(path.relative_to(TOP)): ast.parse(path.read_text()) for path in TOP.rglob("*.py")}
 GATE = "sign_in/gate.py"
+
+
+@cache
+def trees():
+    """The syntax tree of each module, by its path."""
+    return {str(path.relative_to(TOP)): ast.parse(path.read_text()) for path in TOP.rglob("*.py")}
 
 
 def modules_that(matches):
     return sorted(
-        path for path, tree in TREES.items() if any(matches(node) for node in ast.walk(tree))
+        path for path, tree in trees().items() if any(matches(node) for node in ast.walk(tree))
     )
 
 
@@ -55,7 +61,7 @@ def test_only_the_gate_makes_what_completes_a_sign_in():
     around = calls("replace", "_replace", "_make", "__new__")
     mentioning = {*modules_that(mentions("Complete")), *modules_that(mentions("Verified"))}
     for path in mentioning - {GATE}:
-        assert not [node for node in ast.walk(TREES[path]) if around(node)], path
+        assert not [node for node in ast.walk(trees()[path]) if around(node)], path
     assert modules_that(mentions("without_proof")) == ["testing.py"]
     # A code, for which a browser session has asked, carries its sign-in to a client.
     assert modules_that(mentions("carried_over")) == ["oauth/codes/redeem.py"]
@@ -74,7 +80,7 @@ def test_a_row_of_a_sign_in_is_inserted_in_one_place_each():
     assert modules_that(calls(BrowserSession.__name__)) == ["sign_in/sessions/service.py"]
     inserted = {
         path
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if calls("insert", Family.__name__)(node)
         and {"Family", "FAMILIES", "BrowserSession", "SESSIONS"}

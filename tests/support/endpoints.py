@@ -1,6 +1,7 @@
 """Every endpoint that takes a body, found in the application itself: a new one is tested too."""
 
 from dataclasses import dataclass
+from functools import cache
 from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import UUID
@@ -98,6 +99,7 @@ def changing():
     )
 
 
+@cache
 def views_and_patterns():
     """Every view that a route leads to, and the pattern of that; static files are left out."""
     with TemporaryDirectory() as folder:

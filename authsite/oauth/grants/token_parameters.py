@@ -26,6 +26,9 @@ def _own_fields() -> dict[str, FieldInfo]:
 
 
 _FIELDS = _own_fields()
+# Pydantic would look for the source of these models, which takes a tenth of the start; their fields
+# have descriptions already.
+_WITHOUT_SOURCE = {"use_attribute_docstrings": False}
 
 
 def _checking_all(body: type[GrantBody]) -> type[GrantBody]:
@@ -35,7 +38,7 @@ def _checking_all(body: type[GrantBody]) -> type[GrantBody]:
         for name, field in _FIELDS.items()
         if name not in body.model_fields
     }
-    return create_model(body.__name__, __base__=body, **others)
+    return create_model(body.__name__, __base__=body, __cls_kwargs__=_WITHOUT_SOURCE, **others)
 
 
 class _AnyGrant(GrantBody):
@@ -50,7 +53,9 @@ class _AnyGrant(GrantBody):
 
 
 _PARAMETERS: dict[str, Any] = {name: (field.annotation, field) for name, field in _FIELDS.items()}
-TokenParameters = create_model("TokenParameters", __base__=_AnyGrant, **_PARAMETERS)
+TokenParameters = create_model(
+    "TokenParameters", __base__=_AnyGrant, __cls_kwargs__=_WITHOUT_SOURCE, **_PARAMETERS
+)
 """The body of the token endpoint: that of the grant, or for an unknown grant all parameters."""
 
 ERRORS: tuple[type[ApiError] | ApiError, ...] = (

@@ -1,9 +1,9 @@
 """Read from a request what `RequestInfo` has."""
 
 import re
-import secrets
 from functools import lru_cache
 from ipaddress import ip_address
+from os import urandom
 
 from authsite.platform.i18n import negotiate
 from authsite.request_state import Request
@@ -27,14 +27,14 @@ def request_id(request: Request) -> str:
         received: str = request.headers.get("X-Request-Id", "")
         if _VALID_REQUEST_ID.fullmatch(received):
             return received
-    made: str = request.environ.setdefault(_REQUEST_ID_KEY, secrets.token_hex(12))
+    made: str = request.environ.setdefault(_REQUEST_ID_KEY, urandom(12).hex())
     return made
 
 
 def request_info(request: Request) -> RequestInfo:
     """The `RequestInfo` of ``request``."""
-    agent = request.headers.get("User-Agent", "")
-    printable = "".join(char for char in agent[:MAX_AGENT] if char.isprintable())
+    agent: str = request.environ.get("HTTP_USER_AGENT", "")[:MAX_AGENT]
+    printable = agent if agent.isprintable() else "".join(filter(str.isprintable, agent))
     chosen, accepted = chosen_language(request), request.headers.get("Accept-Language")
     language = language_of(request, chosen)
     return RequestInfo(
@@ -60,6 +60,8 @@ def language_of(request: Request, chosen: str | None) -> str:
 
 def chosen_language(request: Request) -> str | None:
     """The language that the user has chosen on a page, if it is offered."""
+    if "HTTP_COOKIE" not in request.environ:  # most requests to the API
+        return None
     chosen = cookies.read(request, cookies.host_name(request, cookies.LANGUAGE))
     return chosen if chosen in request.authsite.settings.languages else None
 
