@@ -63,7 +63,7 @@ def register(site):
 
 @contextmanager
 def returning(site, within=5):
-    """After the block, requests succeed ``within`` so many seconds."""
+    """After the block, requests succeed ``within`` this number of seconds."""
     yield
     header = {"Authorization": f"Bearer {site.tokens['access_token']}"}
     deadline = time.monotonic() + within

@@ -107,7 +107,7 @@ def test_a_first_proof_opens_nothing_of_a_user_with_a_second_factor(place, walke
 
 @pytest.mark.parametrize("enrolled", [False, True])
 @pytest.mark.parametrize(
-    "walked", filter(None, GRANT_WAYS.values()), ids=lambda each: each.__name__
+    "walked", [*filter(None, GRANT_WAYS.values())], ids=lambda each: each.__name__
 )
 def test_no_grant_gives_tokens_of_a_user_with_a_second_factor(site_with, walked, enrolled):
     site = site_with(**(authorizing.OPENID if walked is by_a_code_for_an_application else WEB))
