@@ -6,6 +6,7 @@ shown.
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _MAX_SHOWN = 40  # characters
@@ -40,6 +41,7 @@ class Agent(NamedTuple):
     system: str | None
 
 
+@lru_cache(maxsize=1024)  # lists of sign-ins and events have the same ones again and again
 def describe(agent: str | None) -> Agent:
     """The names of program and system in ``agent``, a User-Agent header."""
     text = (agent or "")[:300]

@@ -26,8 +26,8 @@ def _own_fields() -> dict[str, FieldInfo]:
 
 
 _FIELDS = _own_fields()
-# Pydantic would look for the source of these models, which takes a tenth of the start; their fields
-# have descriptions already.
+# Pydantic would look for the source of these models, which takes a twentieth of the start. Their
+# fields have descriptions already.
 _WITHOUT_SOURCE = {"use_attribute_docstrings": False}
 
 
