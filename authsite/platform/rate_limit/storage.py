@@ -209,16 +209,10 @@ def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Bat
 
 
 class Counted(NamedTuple):
-    """The count after it was changed."""
+    """The count after it was changed, and how the statement commits; see `_without_waiting`."""
 
     hits: int
-
-
-class CountedWithoutWaiting(NamedTuple):
-    """`Counted`, by a statement that committed asynchronously."""
-
-    hits: int
-    synchronous_commit: str
+    commits: str
 
 
 def _increment(dialect: str) -> Insert:
@@ -236,25 +230,22 @@ def _increment(dialect: str) -> Insert:
             key=bindparam("key"), count=bindparam("first"), expires_at=bindparam("expires_at")
         )
         .on_conflict_do_update(index_elements=[LimitCounter.key], set_=changed)
-        .returning(LimitCounter.count.label("hits"), *_without_waiting(dialect))
+        .returning(LimitCounter.count.label("hits"), _without_waiting(dialect))
     )
 
 
 def _clear(dialect: str) -> Executable:
     statement = delete(LimitCounter).where(LimitCounter.key == bindparam("cleared"))
-    waiting = _without_waiting(dialect)
-    return statement.returning(LimitCounter.count, *waiting) if waiting else statement
+    return statement.returning(LimitCounter.count, _without_waiting(dialect))
 
 
-def _without_waiting(dialect: str) -> list[ColumnElement[str]]:
-    """A column of RETURNING; the statement that has it commits asynchronously."""
-    if dialect != "postgresql":
-        return []
-    off = literal_column("set_config('synchronous_commit', 'off', true)", String())
-    return [off.label("synchronous_commit")]  # true: for this transaction
+def _without_waiting(dialect: str) -> ColumnElement[str]:
+    """A column of RETURNING; on PostgreSQL the statement that has it commits asynchronously."""
+    # true: for this transaction
+    off = "set_config('synchronous_commit', 'off', true)" if dialect == "postgresql" else "''"
+    return literal_column(off, String()).label("commits")
 
 
-INCREMENT: Mapping[str, PreparedQuery[Counted] | PreparedQuery[CountedWithoutWaiting]] = {
-    "sqlite": PreparedQuery(_increment("sqlite"), Counted),
-    "postgresql": PreparedQuery(_increment("postgresql"), CountedWithoutWaiting),
+INCREMENT = {
+    dialect: PreparedQuery(_increment(dialect), Counted) for dialect in ("sqlite", "postgresql")
 }
