@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Sequence
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from authsite.platform.i18n import _
 from authsite.platform.settings.urls import host_name, origin
@@ -82,6 +83,10 @@ def check(uri: str, client_type: str, private_schemes: Collection[str] = ()) -> 
         _check_web(uri, scheme, client_type)
     else:
         _check_private(uri, scheme, client_type, private_schemes)
+    try:
+        urlsplit(uri)  # as pages do, to show the host
+    except ValueError:
+        raise _unreadable(uri) from None
 
 
 def matches(registered: str, sent: str, client_type: str) -> bool:
@@ -173,7 +178,7 @@ def _check_web(uri: str, scheme: str, client_type: str) -> None:
         )
     found = _AUTHORITY.fullmatch(name)
     if found is None or not 0 < int(found[2] or 443) <= _LAST_PORT:
-        raise InvalidValue(_("the host or the port cannot be read: ${uri}", mapping={"uri": uri}))
+        raise _unreadable(uri)
     try:
         host_name(found[1].strip("[]"))
     except ValueError:
@@ -182,6 +187,10 @@ def _check_web(uri: str, scheme: str, client_type: str) -> None:
         ) from None
     if scheme == "http":
         _check_loopback(uri)
+
+
+def _unreadable(uri: str) -> InvalidValue:
+    return InvalidValue(_("the host or the port cannot be read: ${uri}", mapping={"uri": uri}))
 
 
 def _check_loopback(uri: str) -> None:

@@ -9,6 +9,7 @@ import re
 import uuid
 from collections.abc import Sequence
 from typing import NamedTuple
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from sqlalchemy import bindparam, func, select
@@ -131,6 +132,12 @@ def check(uri: str) -> None:
         raise InvalidValue(_("the URI must have a host, such as https://api.example.com/"))
     if "@" in (found[2] or ""):
         raise InvalidValue(_("the URI must have no user name: leave out what is in front of “@”"))
+    try:
+        urlsplit(uri)
+    except ValueError:
+        raise InvalidValue(
+            _("the host or the port cannot be read: ${uri}", mapping={"uri": uri})
+        ) from None
 
 
 def add(

@@ -127,6 +127,16 @@ def test_what_is_refused_is_not_stored(issuer, app):
     assert stored(issuer) == 0
 
 
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_nor_is_a_long_request_of_a_client_whose_document_is_not_read_yet(site_with, method):
+    site = site_with(base_url=BASE, client_id_documents="client.example")
+    sent = {**parameters(application(site)), "client_id": "https://client.example/app"}
+    send = getattr(site.http, method)
+    refused = send(f"{BASE}/oauth/authorize", {**sent, "x": "y" * 8500}, status=400)
+    assert "The request is longer than 8 KiB" in refused.text
+    assert stored(site) == 0
+
+
 def test_stored_requests_are_limited(site_with):
     site = site_with(base_url=BASE, limits="on", **{"limits.authorize_address": "2/minute"})
     app = application(site)

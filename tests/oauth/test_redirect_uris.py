@@ -89,6 +89,8 @@ def test_what_every_type_may_register(client_type, uri):
         ("https://[::1/cb", "cannot be read"),
         ("https://[::1]evil.test/cb", "cannot be read"),
         ("https://[nonsense]/cb", "cannot be read"),
+        ("https://[1.2.3.4]/cb", "cannot be read"),
+        ("https://[ab.cd]/cb", "cannot be read"),
         ("https://app.example.org:/cb", "cannot be read"),
         ("https://app.example.org:0/cb", "cannot be read"),
         ("https://app.example.org:65536/cb", "cannot be read"),
@@ -122,6 +124,12 @@ def test_what_no_type_may_register(client_type, uri, advice):
     """Trap 3: the URI is parsed when it is registered."""
     with pytest.raises(ValueError, match=advice):
         check(uri, client_type)
+
+
+@pytest.mark.parametrize("authority", ["[x", "x]", "[1.2.3.4]", "["])
+def test_a_scheme_of_a_program_before_a_host_that_no_page_could_show(authority):
+    with pytest.raises(ValueError, match="cannot be read"):
+        check(f"org.example.app://{authority}/callback", NATIVE)
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,14 @@ def read(ctx: Context, pairs: list[tuple[str, str]]) -> Incoming:
 
 
 def store(ctx: Context, incoming: Incoming) -> Incoming:
-    """Store the request in the transaction, unless it is; the same with a reference."""
+    """Store the request in the transaction, unless it is; the same with a reference.
+
+    Raises `Refused` if it is longer than a request may be.
+    """
     if incoming.reference:
         return incoming
+    if incoming.sent.too_long:
+        raise Refused(Reason.TOO_LONG)
     expires = int((clock.now() + STORED_FOR).timestamp())
     reference = _REFERENCE.seal(
         ctx.services.keys["authorization reference"], uuid4().bytes, expires=expires

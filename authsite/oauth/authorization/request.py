@@ -15,6 +15,7 @@ MAX_REQUEST = 8 * 1024  # characters of the encoded parameters
 MAX_PARAMETERS = 100
 MAX_STATE, MAX_NONCE, MAX_URI = 2048, 512, 2048  # characters
 MAX_SCOPE, MAX_HINT, MAX_LOGIN_HINT = 1024, 8 * 1024, 254
+MAX_LANGUAGES, MAX_TAG = 20, 64  # languages of ``ui_locales``, and characters of one
 OPENID = "openid"
 
 NONE, LOGIN, CONSENT = "none", "login", "consent"
@@ -161,8 +162,8 @@ def login_hint(sent: Parameters) -> str | None:
 def language(sent: Parameters, offered: Collection[str]) -> str | None:
     """The first of ``ui_locales`` that is ``offered``, by the lookup of RFC 4647, section 3.4."""
     by_tag = {each.replace("_", "-").lower(): each for each in offered}
-    for wanted in (sent.values.get("ui_locales") or "").split()[:20]:
-        words = wanted.lower().split("-")
+    for wanted in (sent.values.get("ui_locales") or "").split()[:MAX_LANGUAGES]:
+        words = wanted.lower().split("-") if len(wanted) <= MAX_TAG else []
         while words:
             if found := by_tag.get("-".join(words)):
                 return found

@@ -107,9 +107,7 @@ def _of_query(request: Request, more: list[tuple[str, str]] | None = None) -> Pa
 
 
 def _same_get(request: Request, sent: Parameters, elsewhere: str | None) -> Response:
-    """303 to the GET of this request. Raises `LogoutRefused` if it is too long for a URL."""
-    if sent.too_long:
-        raise LogoutRefused(LogoutProblem.REQUEST)
+    """303 to the GET of this request."""
     path = elsewhere or route_path(request, ROUTE)
     return see_other(request, f"{path}?{sent.query}" if sent.query else path)
 

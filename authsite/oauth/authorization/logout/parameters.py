@@ -59,11 +59,18 @@ class Logout(NamedTuple):
 
 
 def parameters(pairs: Iterable[tuple[str, str]]) -> Parameters:
-    """What was sent, of the parameters that are known here; an empty value counts as none."""
+    """What was sent, of the parameters that are known here; an empty value counts as none.
+
+    Raises `LogoutRefused` if it is too long, before anything else is done with it.
+    """
     sent = [(name, value) for name, value in pairs if name in KNOWN]
     names = [name for name, _value in sent]
     repeated = frozenset(name for name in names if names.count(name) > 1)
-    return Parameters(urlencode(sent), {name: value for name, value in sent if value}, repeated)
+    values = {name: value for name, value in sent if value}
+    found = Parameters(urlencode(sent), values, repeated)
+    if found.too_long:
+        raise LogoutRefused(LogoutProblem.REQUEST)
+    return found
 
 
 def check(ctx: Context, sent: Parameters) -> Logout:
@@ -73,7 +80,7 @@ def check(ctx: Context, sent: Parameters) -> Logout:
     because the application was idle (trap 8).
     """
     values = sent.values
-    if sent.repeated or sent.too_long or len(values.get("state", "")) > MAX_STATE:
+    if sent.repeated or len(values.get("state", "")) > MAX_STATE:
         raise LogoutRefused(LogoutProblem.REQUEST)
     claims = _claims(ctx, values.get("id_token_hint"))
     client_id = values.get("client_id")
