@@ -131,8 +131,8 @@ def follow(site, answer):
 
 def press(site, page, decision="allow"):
     """Press a button of a page of the endpoint."""
-    form = {"csrf_token": csrf_of(page), "decision": decision}
-    return follow(site, site.http.post(page.request.url, form, status="*"))
+    form = next(each for each in page.forms.values() if "decision" in each.fields)
+    return follow(site, form.submit("decision", value=decision, status="*"))
 
 
 def sign_in(site, username="ann@example.com", password=PASSWORD):

@@ -64,15 +64,16 @@ def values(
     *,
     added: Collection[str] = (),
     acr: str | None = None,
+    resource: str | None = None,
     other_account: str | None = None,
     here: str | None = None,
 ) -> dict[str, Any]:
     """The values of `CONSENT`; ``scopes`` are those that are going to be granted.
 
     ``added``: those of them that were not allowed before, where others were. ``acr``: of the
-    sign-in, for `user_claims`. ``other_account``: the way to sign in as another user; by default
-    the login page, which leads back to this one. ``here``: where the form goes; by default to the
-    address of the page.
+    sign-in, for `user_claims`. ``resource``: the one that the tokens are for. ``other_account``:
+    the way to sign in as another user; by default the login page, which leads back to this one.
+    ``here``: where the form goes; by default to the address of the page.
     """
     asked = tuple(dict.fromkeys(scopes))
     claims = user_claims(request.authsite.ctx, account, asked, acr)
@@ -91,6 +92,8 @@ def values(
         "other_account": other_account or login_page(request),
         "here": here,
         "scopes": shown,
+        "shown": " ".join(asked),
+        "resource": resource,
         "others": _data(claims, others),
         "outlasts": OFFLINE in asked,
         "policy_uri": client.policy_uri,

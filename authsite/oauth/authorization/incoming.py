@@ -15,15 +15,19 @@ from .continuation import AT, CHOSEN, Browser, Incoming
 from .request import pairs_of
 from .service import Visit
 
-DECISION, CSRF = "decision", "csrf_token"
+DECISION, CSRF, SHOWN = "decision", "csrf_token", "shown"
 ALLOW, DENY, CONTINUE = "allow", "deny", "continue"
 
 
 class Form(NamedTuple):
-    """What a form of ours sends, apart from the request itself."""
+    """What a form of ours sends, apart from the request itself.
+
+    ``shown``: the scope that the page has shown.
+    """
 
     decision: str | None
     csrf_token: str | None
+    shown: str | None
 
 
 def of_query(request: Request) -> Incoming:
@@ -41,7 +45,7 @@ def of_form(request: Request) -> tuple[Incoming, Form]:
     query = pairs_of(request.query_string.encode("latin-1"))
     rest = [pair for pair in pairs if pair[0] not in ours]
     incoming = continuation.read(request.authsite.ctx, [*query, *rest])
-    return incoming, Form(ours.get(DECISION), ours.get(CSRF))
+    return incoming, Form(ours.get(DECISION), ours.get(CSRF), ours.get(SHOWN))
 
 
 def is_cross_site(request: Request) -> bool:
@@ -57,8 +61,9 @@ def browser_of(request: Request) -> Browser:
     return Browser(request.authsite.csrf_seed, session_key(request))
 
 
-def visit_of(request: Request, incoming: Incoming, *, allowed: bool = False) -> Visit:
-    """Who is signed in with the browser, and whether that was after the request came first."""
+def visit_of(request: Request, incoming: Incoming, form: Form | None = None) -> Visit:
+    """Who is signed in with the browser, whether that was after the request came first, and what
+    was pressed in a ``form`` of ours."""
     ctx, caller = request.authsite.ctx, signed_in(request)
     key = read_key(request)
     waits = key is not None and pending.find(ctx, key) is not None
@@ -73,7 +78,8 @@ def visit_of(request: Request, incoming: Incoming, *, allowed: bool = False) -> 
         led = continuation.led_to_login(keys, incoming, browser)
         fresh = who.began_after(led)
         chosen = continuation.is_chosen(keys, incoming, browser)
-    return Visit(who, waits, fresh, chosen, allowed)
+    allowed = form is not None and form.decision == ALLOW
+    return Visit(who, waits, fresh, chosen, allowed, form.shown if form else None)
 
 
 def came_from_form(request: Request) -> bool:

@@ -24,9 +24,9 @@ from .checks import Checked, check, require_key
 from .continuation import AT, CHOSEN, LIMIT, NO_SIGN_IN, Incoming
 from .decision import Step, decide
 from .incoming import (
-    ALLOW,
     CONTINUE,
     DENY,
+    Form,
     browser_of,
     came_from_form,
     first_address,
@@ -76,27 +76,27 @@ def decide_or_redirect(request: Request) -> Response:
             request.authsite.record_denial(error)
             set_errors(request, error)
             return _go_on(request, incoming)
-        return _decided(request, incoming, form.decision)
+        return _decided(request, incoming, form)
     except Refused as refused:
         return refuse(request, refused, after_form=True)
 
 
-def _decided(request: Request, incoming: Incoming, decision: str) -> Response:
+def _decided(request: Request, incoming: Incoming, form: Form) -> Response:
     ctx = request.authsite.ctx
-    if decision == DENY:
+    if form.decision == DENY:
         checked = check(ctx, incoming.sent)
         who = visit_of(request, incoming).signed_in
         if who:  # a stranger has nothing to deny, and must not fill the audit trail
             service.deny(ctx, checked, who.account)
         url = denied_url(ctx.services, checked.answer_to)
         return lead_back(request, checked.client.name, url, after_form=True)
-    if decision == CONTINUE:
+    if form.decision == CONTINUE:
         chosen = continuation.seal_chosen(ctx.services.keys, incoming, browser_of(request))
         return _again(request, incoming, **{CHOSEN: chosen})
-    return _go_on(request, incoming, allowed=decision == ALLOW)
+    return _go_on(request, incoming, form)
 
 
-def _go_on(request: Request, incoming: Incoming, *, allowed: bool = False) -> Response:
+def _go_on(request: Request, incoming: Incoming, form: Form | None = None) -> Response:
     """The page or the redirect of the row that holds. Raises `Refused`."""
     ctx = request.authsite.ctx
     if url := documents.url_of(ctx, incoming.sent):
@@ -108,7 +108,7 @@ def _go_on(request: Request, incoming: Incoming, *, allowed: bool = False) -> Re
     checked = check(ctx, incoming.sent)
     take_language(request, incoming.sent)
     require_key(ctx, checked)
-    visit = visit_of(request, incoming, allowed=allowed)
+    visit = visit_of(request, incoming, form)
     step, silent = decide(service.state_of(ctx, checked, visit))
     who = visit.signed_in
     account = who.account if who else None
@@ -205,8 +205,9 @@ def _page(
         scopes = parse(service.held_scope(ctx, checked, who))
         added, acr = service.added_scopes(ctx, checked, who), acr_of(who.amr)
         values = consent_page.values(
-            request, client, account, scopes, uri, acr=acr, added=added, other_account=other
-        )
+            request, client, account, scopes, uri,
+            acr=acr, added=added, resource=checked.audience, other_account=other,
+        )  # fmt: skip
         response.text = render_page(request, consent_page.CONSENT, values)
         return response
     if step is Step.CHOOSE:

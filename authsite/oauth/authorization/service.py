@@ -91,13 +91,21 @@ class SignedIn(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """What the browser brings, and what the user has just pressed."""
+    """What the browser brings, and what the user has just pressed.
+
+    ``shown``: the scope on the page where the user pressed it, if the form says so.
+    """
 
     signed_in: SignedIn | None
     pending: bool = False
     fresh: bool = False
     chosen: bool = False
     allowed: bool = False
+    shown: str | None = None
+
+    def allows(self, scope: str) -> bool:
+        """Whether the user has allowed ``scope``, all of which the page has shown."""
+        return self.allowed and (self.shown is None or set(parse(scope)) <= set(parse(self.shown)))
 
 
 def signed_in(
@@ -136,7 +144,7 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
         consent_missing=not client.first_party
         and bool(consents.missing(ctx, account.id, client.id, held_scope(ctx, checked, who))),
         wants_consent=CONSENT in asked.prompt or checked.to_program or client.unverified,
-        allowed=visit.allowed,
+        allowed=visit.allowed and visit.allows(held_scope(ctx, checked, who)),
     )
 
 

@@ -16,7 +16,7 @@ from authsite.oauth.authorization.decision import Step
 from authsite.oauth.authorization.incoming import ALLOW, DENY
 from authsite.oauth.authorization.reasons import Reason, Refused
 from authsite.oauth.authorization.refused import refused_page
-from authsite.oauth.authorization.service import SignedIn
+from authsite.oauth.authorization.service import SignedIn, Visit
 from authsite.oauth.device import text, waiting
 from authsite.oauth.scopes import parse
 from authsite.platform.http.address import route_path
@@ -45,6 +45,7 @@ class DeviceForm(Body):
         str, Field(min_length=1, max_length=64), Missing(_("Enter the code of the other device."))
     ]
     decision: Annotated[str, Field(max_length=16)] = ""
+    shown: Annotated[str, Field(max_length=2048)] | None = None
 
 
 def show(request: Request) -> dict[str, Any]:
@@ -68,14 +69,14 @@ def answer(request: Request) -> dict[str, Any] | Response:
     if who is None:
         raise SignInEnded
     try:
-        return _go_on(request, asked, who, allowed=given.decision == ALLOW)
+        return _go_on(request, asked, who, given)
     except Refused as refused:
         service.record_refused(ctx, refused)
         return refused_page(request, refused)
 
 
 def _go_on(
-    request: Request, asked: AskedFor, who: SignedIn, *, allowed: bool
+    request: Request, asked: AskedFor, who: SignedIn, given: DeviceForm
 ) -> dict[str, Any] | Response:
     ctx = request.authsite.ctx
     require_key(ctx, asked.checked)
@@ -89,7 +90,7 @@ def _go_on(
     if step not in ASKED:
         raise service.refused(asked.checked, Reason.GROUP, who.account)
     new = code_for(ctx, asked, who)
-    if allowed:
+    if Visit(who, allowed=given.decision == ALLOW, shown=given.shown).allows(new.scope):
         waiting.approve(ctx, asked.device, new)
         return {"state": "allowed", "application": asked.checked.client.name}
     return _question(request, asked, who, new.scope)
@@ -97,8 +98,15 @@ def _go_on(
 
 def _question(request: Request, asked: AskedFor, who: SignedIn, scope: str) -> dict[str, Any]:
     """Whether the user has started this: who asks for what, from where and since when."""
+    client, resource = asked.checked.client, asked.checked.audience
     values = consent_page.values(
-        request, asked.checked.client, who.account, parse(scope), "", other_account=_login(request)
+        request,
+        client,
+        who.account,
+        parse(scope),
+        "",
+        resource=resource,
+        other_account=_login(request),
     )
     device = asked.device
     return {
