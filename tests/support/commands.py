@@ -23,6 +23,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 import authsite
+from authsite.platform.http.rendering import page_templates
+from authsite.platform.settings import TEMPLATES
 from tests.support import quick_bcrypt, quick_start
 
 CHECKOUT = Path(authsite.__file__).parent.parent
@@ -178,6 +180,13 @@ def _measure_no_more():
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # coverage has set a handler
 
 
+def _compile_pages():
+    """The templates of all pages, of which a server would compile those that are asked for."""
+    environment = page_templates(None, reload=False)
+    for path in TEMPLATES.rglob("*.jinja2"):
+        environment.get_template(f"authsite:templates/{path.relative_to(TEMPLATES)}")
+
+
 def main():
     """The template process, and in its forks the command."""
     for module in pkgutil.walk_packages(authsite.__path__, "authsite."):
@@ -185,6 +194,7 @@ def main():
             import_module(module.name)
     for name in LOADED_LATE:
         import_module(name)
+    _compile_pages()
     quick_start.use()
     gc.freeze()  # a collection in a fork would copy every page
     order, descriptors = _next_order()
