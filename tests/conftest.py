@@ -5,6 +5,7 @@ import os
 import signal
 import uuid
 from pathlib import Path
+from types import FunctionType, NoneType
 
 import bcrypt
 import pytest
@@ -183,6 +184,18 @@ def fresh_url(backend, tmp_path):
     return databases.new_url(backend, tmp_path, f"own_{uuid.uuid4().hex}")
 
 
+def connected(site):
+    """``site``, the only one of those kept that has connections.
+
+    PostgreSQL takes a hundred, and there are many sites.
+    """
+    others = [each for each in _RECENT if each is not site]
+    for other in others:
+        other.database.dispose()
+    _RECENT[:] = [*others, site][-4:]
+    return site
+
+
 @pytest.fixture(scope="session")
 def sites(database_url):
     """Applications by their settings; made once, since the start is the slow part."""
@@ -191,12 +204,7 @@ def sites(database_url):
         key = (database_url, *sorted(settings.items()))
         if key not in _SITES:
             _SITES[key] = Site(database_url, **settings)
-        site = _SITES[key]
-        others = [each for each in _RECENT if each is not site]
-        for other in others:  # PostgreSQL takes a hundred connections, and there are many sites
-            other.database.dispose()
-        _RECENT[:] = [*others, site][-4:]
-        return site
+        return connected(_SITES[key])
 
     return site_with
 
@@ -239,18 +247,42 @@ def frozen(monkeypatch):
 
 @pytest.fixture
 def host_with(database_url):
-    """A factory of host applications on an empty database; see `HostSite`."""
-    made = []
+    """A factory of host applications on an empty database; see `HostSite`.
+
+    What a function of a module builds is kept for later tests, as in `sites`. A test that asks
+    twice for the same gets two applications.
+    """
+    made, used = [], set()
 
     def host(build, **options):
-        site = HostSite(database_url, build, **options)
-        made.append(site)
+        key = (database_url, build, *sorted(options.items()))
+        if not lasting(key) or key in used:
+            site = HostSite(database_url, build, **options)
+            made.append(site)
+        else:
+            used.add(key)
+            if key not in _SITES:
+                _SITES[key] = HostSite(database_url, build, **options)
+            site = connected(_SITES[key])
+            site.new_browser()
+            mails.read_folder(site.cfg.mail_folder)
         databases.empty(site.database)
         return site
 
     yield host
     for site in made:
         site.database.dispose()
+
+
+def lasting(key):
+    """Whether another test can ask for the same: all is text, or a function of a module."""
+    flat = [part for each in key for part in (each if isinstance(each, tuple) else (each,))]
+    return all(
+        "<locals>" not in each.__qualname__
+        if isinstance(each, FunctionType)
+        else isinstance(each, (str, bool, NoneType))
+        for each in flat
+    )
 
 
 def with_ann(site):

@@ -19,3 +19,9 @@ def steps(host_with):
 def ann(steps):
     """A user of a site without limits."""
     return Person(steps())
+
+
+@pytest.fixture
+def required_now(monkeypatch):
+    """``required_now(site)``: the day of `second-factor-from` has come."""
+    return lambda site: monkeypatch.setitem(vars(site.cfg), "second_factor_from", None)

@@ -163,10 +163,10 @@ class TestAtASignIn:
     """`second-factor = required`: the login stays pending until a factor is added."""
 
     @pytest.fixture
-    def required(self, steps):
+    def required(self, steps, required_now):
         ann = Person(steps(second_factor="required", second_factor_from="2099-01-01"))
         ann.other = ann.headers
-        ann.site.cfg.__dict__["second_factor_from"] = None
+        required_now(ann.site)
         return ann
 
     def pending_by_mail(self, ann):

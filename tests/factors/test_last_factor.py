@@ -171,10 +171,10 @@ def test_with_the_last_factor_everything_ends(ann):
     assert ann.stored(RecoveryCode) == []
 
 
-def test_the_last_factor_stays_where_one_is_required(steps):
+def test_the_last_factor_stays_where_one_is_required(steps, required_now):
     ann = Person(steps(second_factor="required", second_factor_from="2099-01-01"))
     ann.enroll()
-    ann.site.cfg.__dict__["second_factor_from"] = None
+    required_now(ann.site)
     id, _ = passkey_of(ann)
     remove_passkey(ann, id)
     answer = ann.call("delete", "totp", 409)
@@ -232,11 +232,11 @@ def test_an_app_is_no_way_to_sign_in(ann):
 
 
 @pytest.mark.both_databases
-def test_of_the_last_two_factors_one_stays_if_both_go_at_once(steps):
+def test_of_the_last_two_factors_one_stays_if_both_go_at_once(steps, required_now):
     ann = Person(steps(second_factor="required", second_factor_from="2099-01-01"))
     ann.enroll()
     id, _ = passkey_of(ann)
-    ann.site.cfg.__dict__["second_factor_from"] = None
+    required_now(ann.site)
 
     def remove_key():
         try:

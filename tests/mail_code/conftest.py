@@ -15,7 +15,6 @@ from authsite.sign_in.pages import lead_in
 from authsite.sign_in.pending_cookie import read_key
 from authsite.sign_in.sessions import cookies, service
 from authsite.sign_in.sessions.models import BrowserSession
-from tests.support.folders import new_folder
 from tests.support.mails import text_of
 from tests.support.pages import submit
 
@@ -51,8 +50,7 @@ def by_mail(host_with):
     """A factory of sites at which Ann can sign in by mail."""
 
     def made(build=add_step, confirmed=True, **settings):
-        given = {"mail_driver": "file", "mail_folder": new_folder("mail"), "email_sign_in": "on"}
-        site = host_with(build, **{**given, "limits": "on", **settings})
+        site = host_with(build, **{"email_sign_in": "on", "limits": "on", **settings})
         site.ann = site.user(confirmed=confirmed)
         return site
 

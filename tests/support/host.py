@@ -3,8 +3,8 @@
 from pyramid.config import Configurator
 from pyramid.response import Response
 from pyramid.security import Allowed, Denied
-from webtest import TestApp
 
+from tests.support.folders import new_folder
 from tests.support.site import SECRET, Site
 
 
@@ -47,6 +47,8 @@ class HostSite(Site):
                 "authsite.database-url": url,
                 "authsite.bcrypt-cost": "10",
                 "authsite.limits": "off",
+                "authsite.mail-driver": "file",
+                "authsite.mail-folder": new_folder("mail"),
                 **given,
                 **dict(own),
             }
@@ -62,7 +64,7 @@ class HostSite(Site):
         self.cfg = self.app.registry["authsite"].settings
         self.database = self.app.registry["authsite"].database
         self.prefix = f"/{prefix}" if prefix else ""
-        self.http = TestApp(self.app, extra_environ={"REMOTE_ADDR": "192.0.2.1"})
+        self.new_browser()
 
     def token(self, keys, status=200, **form):
         return self.http.post(f"{self.prefix}/v1/oauth/token", keys.form(**form), status=status)
