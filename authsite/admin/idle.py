@@ -25,11 +25,10 @@ def is_idle(request: Request, caller: Caller) -> bool:
 
 
 def note(request: Request, caller: Caller) -> None:
-    """Write the cookie, unless that was done within the last minute."""
-    now = clock.now()
-    if not is_old(_last_use(request, caller), RENEW_AFTER, now):
+    """Write the cookie, unless that was done within the last minute, or tenth of `admin-idle`."""
+    now, lasts = clock.now(), request.authsite.settings.admin_idle
+    if not is_old(_last_use(request, caller), min(RENEW_AFTER, lasts / 10), now):
         return
-    lasts = request.authsite.settings.admin_idle
     value = FORMAT.seal(
         request.authsite.services.keys[PURPOSE],
         int(now.timestamp()),

@@ -48,11 +48,11 @@ PAGES = ("/admin/users", "/admin/users?q=person", "/admin/audit", "/admin/client
 
 @dataclass(frozen=True)
 class People:
-    """What `Everything` needs: addresses, cookies of browsers, a client that uses codes."""
+    """What `Everything` needs: addresses, the cookies of browsers, a client that uses codes."""
 
     addresses: list
-    cookies: list
-    administrator: str
+    browsers: list
+    administrator: dict
     client: dict
 
 
@@ -62,7 +62,7 @@ class Everything(Traffic):
     def __init__(self, port, client, own_sessions, people):
         super().__init__(port, client, own_sessions, rates=RATES)
         self.people, self.of_codes = people, []
-        self._addresses, self._cookies = cycle(people.addresses), cycle(people.cookies)
+        self._addresses, self._browsers = cycle(people.addresses), cycle(people.browsers)
         self._pages = cycle(PAGES)
 
     async def _app(self, due):
@@ -78,8 +78,8 @@ class Everything(Traffic):
             "redirect_uri": CALLBACK, "scope": SCOPE, "state": "s",
             "code_challenge": CHALLENGE, "code_challenge_method": "S256",
         }  # fmt: skip
-        path, cookie = f"/oauth/authorize?{urlencode(ask)}", next(self._cookies)
-        answer, body = await self._send("code", due, b"GET", path, cookie=cookie, to=CALLBACK)
+        path, jar = f"/oauth/authorize?{urlencode(ask)}", next(self._browsers)
+        answer, body = await self._send("code", due, b"GET", path, jar=jar, to=CALLBACK)
         if not good(answer):
             return
         form = {
@@ -97,8 +97,9 @@ class Everything(Traffic):
             await self._send("code", now, b"GET", "/v1/oauth/userinfo", bearer=token)
 
     async def _console(self, due):
-        cookie = self.people.administrator
-        await self._send("console", due, b"GET", next(self._pages), cookie=cookie)
+        """The console notes the last use in a cookie: without it half an hour has passed."""
+        jar = self.people.administrator
+        await self._send("console", due, b"GET", next(self._pages), jar=jar)
 
 
 def fill(made):
@@ -123,9 +124,9 @@ def fill(made):
             strong = {"facts": pack(("pwd", "otp")), "auth_at": clock.now()}
             db.execute(update(BrowserSession).values(strong))
     database.dispose()
-    *cookies, administrator = [f"authsite={key}" for key in keys]
+    *browsers, administrator = [{"authsite": key} for key in keys]
     form = {"client_id": str(client.id), "client_secret": secret}
-    return People(addresses, cookies, administrator, form)
+    return People(addresses, browsers, administrator, form)
 
 
 def _confirmed(ctx, address):

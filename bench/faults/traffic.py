@@ -150,18 +150,19 @@ class Traffic:
             await asyncio.sleep(0.5)  # and then the same token again, when its turn comes
         self._free.append(session)
 
-    async def _send(self, kind, due, method, path, *, form=None, bearer=None, cookie=None, to=None):
+    async def _send(self, kind, due, method, path, *, form=None, bearer=None, jar=None, to=None):
         """The `Answer`, and what the JSON says.
 
-        ``to``: how the address begins that the answer redirects to. Such an answer counts as 200
-        and is returned as ``location``; any other redirect, as to the login page, counts as 401.
+        ``jar``: the cookies of a browser, which keeps those of the answer, too. ``to``: how the
+        address begins that the answer redirects to. Such an answer counts as 200 and is returned as
+        ``location``; any other redirect, as to the login page, counts as 401.
         """
         lines = [f"{method.decode()} {path} HTTP/1.1", "Host: localhost"]
         body = urlencode(form).encode() if form else b""
         if bearer:
             lines.append(f"Authorization: Bearer {bearer}")
-        if cookie:
-            lines.append(f"Cookie: {cookie}")
+        if jar:
+            lines.append(f"Cookie: {'; '.join(f'{name}={value}' for name, value in jar.items())}")
         if form:
             lines += ["Content-Type: application/x-www-form-urlencoded",
                       f"Content-Length: {len(body)}"]  # fmt: skip
@@ -173,6 +174,10 @@ class Traffic:
             status, headers, text, failure = 0, {}, b"", "refused"
         except (OSError, EOFError, TimeoutError):
             status, headers, text, failure = 0, {}, b"", "broken"
+        if jar:
+            jar |= dict(
+                each.partition(";")[0].split("=", 1) for each in headers.get("set-cookie", [])
+            )
         parsed = json.loads(text) if headers.get("content-type") == "application/json" else {}
         if 300 <= status < 400:
             parsed = {"location": headers["location"]}
@@ -193,8 +198,9 @@ class Traffic:
         try:
             writer.write(request)
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-            headers = {name.lower(): value.strip() for name, _, value in
-                       (line.partition(":") for line in head[1:] if line)}  # fmt: skip
+            lines = [line.partition(":") for line in head[1:] if line]
+            headers = {name.lower(): value.strip() for name, _, value in lines}
+            headers["set-cookie"] = [v.strip() for n, _, v in lines if n.lower() == "set-cookie"]
             text = await reader.readexactly(int(headers.get("content-length", 0)))
         except BaseException:
             writer.close()
