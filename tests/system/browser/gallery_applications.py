@@ -5,11 +5,13 @@ from uuid import uuid4
 
 from authsite.oauth.models import POST_LOGOUT, ClientUri
 from authsite.users.models import User
+from tests.support import applications
 from tests.support.authorizing import application, parameters
 from tests.support.site import PASSWORD
 from tests.system.browser.people import EMAIL
 
 WIKI = "https://wiki.example.test"
+RESOURCE = f"{WIKI}/reports"
 PROGRAM = "com.example.hiking:/callback"
 LINKS = {"policy_uri": f"{WIKI}/policy", "tos_uri": f"{WIKI}/terms"}
 NOBODY = "bo@example.com"
@@ -30,6 +32,7 @@ class Applications:
             known.name, known.username = "Ann Hohenlohe-Langenburg", "ann"
             known.phone = "+4930901820"
         self.wiki = application(site, redirect_uris=uris, name="Hiking club", scope=scope, **LINKS)
+        applications.resource(site, RESOURCE, scope, None)
         self.long = application(site, redirect_uris=uris, name="x" * 100)
         self.own = application(site, redirect_uris=uris, name="Intranet", first_party=True)
         self.staff = application(site, redirect_uris=uris, name="Accounts", require_group="staff")
@@ -70,6 +73,7 @@ def on_the_way(ann, apps):
     yield "continue-application"
     for state, app, changed in (
         ("consent-more", apps.wiki, {"scope": ALL}),
+        ("consent-resource", apps.wiki, {"scope": ALL, "resource": RESOURCE}),
         ("consent-long", apps.long, {}),
         ("consent-first-party", apps.own, {"prompt": "consent"}),
         ("consent-program", apps.program, {}),
