@@ -5,7 +5,6 @@ import os
 import signal
 import uuid
 from pathlib import Path
-from types import FunctionType, NoneType
 
 import bcrypt
 import pytest
@@ -29,7 +28,7 @@ from tests.support import (
     databases,
     extent,
     folders,
-    mails,
+    kept,
     quick_bcrypt,
     quick_start,
     selection,
@@ -165,8 +164,6 @@ def backend(request):
 # Kept for the whole process, not by fixtures: where files are spread over processes, pytest goes
 # back and forth between the databases and would make everything again each time.
 _URLS = {}
-_SITES = {}
-_RECENT = []  # the sites used last: the others have no connections any more
 
 
 @pytest.fixture(scope="session")
@@ -184,51 +181,21 @@ def fresh_url(backend, tmp_path):
     return databases.new_url(backend, tmp_path, f"own_{uuid.uuid4().hex}")
 
 
-def connected(site):
-    """``site``, the only one of those kept that has connections.
-
-    PostgreSQL takes a hundred, and there are many sites.
-    """
-    others = [each for each in _RECENT if each is not site]
-    for other in others:
-        other.database.dispose()
-    _RECENT[:] = [*others, site][-4:]
-    return site
-
-
 @pytest.fixture(scope="session")
 def sites(database_url):
     """Applications by their settings; made once, since the start is the slow part."""
 
     def site_with(**settings):
         key = (database_url, *sorted(settings.items()))
-        if key not in _SITES:
-            _SITES[key] = Site(database_url, **settings)
-        return connected(_SITES[key])
+        return kept.site(key, lambda: Site(database_url, **settings))
 
     return site_with
-
-
-def counts_in_memory(site):
-    """Whether the site counts its limits in its own memory, since their storage has failed."""
-    limits = site.app.registry["authsite"].rate_limits
-    return limits is not None and getattr(limits.storage, "is_degraded", False)
 
 
 @pytest.fixture
 def site_with(sites):
     """A factory: ``site_with(refresh_grace="0s")`` is a site with these settings, empty."""
-
-    def emptied(**settings):
-        site = sites(**settings)
-        if counts_in_memory(site):
-            raise RuntimeError("in the test before, the storage of the limits failed unexpectedly")
-        site.new_browser()
-        databases.empty(site.database)
-        mails.read_folder(site.cfg.mail_folder)  # what another test sent and did not read
-        return site
-
-    return emptied
+    return lambda **settings: kept.emptied(sites(**settings))
 
 
 @pytest.fixture
@@ -255,34 +222,19 @@ def host_with(database_url):
     made, used = [], set()
 
     def host(build, **options):
+        def make():
+            return HostSite(database_url, build, **options)
+
         key = (database_url, build, *sorted(options.items()))
-        if not lasting(key) or key in used:
-            site = HostSite(database_url, build, **options)
-            made.append(site)
-        else:
+        if kept.can_be_asked_for_again(build, options) and key not in used:
             used.add(key)
-            if key not in _SITES:
-                _SITES[key] = HostSite(database_url, build, **options)
-            site = connected(_SITES[key])
-            site.new_browser()
-            mails.read_folder(site.cfg.mail_folder)
-        databases.empty(site.database)
-        return site
+            return kept.emptied(kept.site(key, make))
+        made.append(make())
+        return kept.emptied(made[-1])
 
     yield host
     for site in made:
         site.database.dispose()
-
-
-def lasting(key):
-    """Whether another test can ask for the same: all is text, or a function of a module."""
-    flat = [part for each in key for part in (each if isinstance(each, tuple) else (each,))]
-    return all(
-        "<locals>" not in each.__qualname__
-        if isinstance(each, FunctionType)
-        else isinstance(each, (str, bool, NoneType))
-        for each in flat
-    )
 
 
 def with_ann(site):

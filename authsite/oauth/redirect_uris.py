@@ -83,8 +83,13 @@ def check(uri: str, client_type: str, private_schemes: Collection[str] = ()) -> 
         _check_web(uri, scheme, client_type)
     else:
         _check_private(uri, scheme, client_type, private_schemes)
+    check_readable(uri)
+
+
+def check_readable(uri: str) -> None:
+    """Raise ValueError if pages could not show the host of the URI."""
     try:
-        urlsplit(uri)  # as pages do, to show the host
+        urlsplit(uri)
     except ValueError:
         raise _unreadable(uri) from None
 

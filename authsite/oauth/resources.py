@@ -9,7 +9,6 @@ import re
 import uuid
 from collections.abc import Sequence
 from typing import NamedTuple
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from sqlalchemy import bindparam, func, select
@@ -27,6 +26,7 @@ from . import clients
 from .errors import InvalidTarget
 from .invalid_value import InvalidValue
 from .models import MAX_URI, OPAQUE, RESOURCE_SERVER, Client, Resource
+from .redirect_uris import check_readable
 from .scopes import ACCOUNT_SCOPE, OPENID_SCOPES, parse
 
 MAX_SCOPES = 1024  # characters: the size of the column
@@ -132,12 +132,7 @@ def check(uri: str) -> None:
         raise InvalidValue(_("the URI must have a host, such as https://api.example.com/"))
     if "@" in (found[2] or ""):
         raise InvalidValue(_("the URI must have no user name: leave out what is in front of “@”"))
-    try:
-        urlsplit(uri)
-    except ValueError:
-        raise InvalidValue(
-            _("the host or the port cannot be read: ${uri}", mapping={"uri": uri})
-        ) from None
+    check_readable(uri)
 
 
 def add(

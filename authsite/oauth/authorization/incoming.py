@@ -15,7 +15,7 @@ from .continuation import AT, CHOSEN, Browser, Incoming
 from .request import pairs_of
 from .service import Visit
 
-DECISION, CSRF, SHOWN = "decision", "csrf_token", "shown"
+DECISION, CSRF = "decision", "csrf_token"
 ALLOW, DENY, CONTINUE = "allow", "deny", "continue"
 
 
@@ -45,7 +45,7 @@ def of_form(request: Request) -> tuple[Incoming, Form]:
     query = pairs_of(request.query_string.encode("latin-1"))
     rest = [pair for pair in pairs if pair[0] not in ours]
     incoming = continuation.read(request.authsite.ctx, [*query, *rest])
-    return incoming, Form(ours.get(DECISION), ours.get(CSRF), ours.get(SHOWN))
+    return incoming, Form(*map(ours.get, Form._fields))
 
 
 def is_cross_site(request: Request) -> bool:

@@ -103,10 +103,6 @@ class Visit(NamedTuple):
     allowed: bool = False
     shown: str | None = None
 
-    def allows(self, scope: str) -> bool:
-        """Whether the user has allowed ``scope``, all of which the page has shown."""
-        return self.allowed and (self.shown is None or set(parse(scope)) <= set(parse(self.shown)))
-
 
 def signed_in(
     ctx: Context, account: Account, session_id: UUID, amr: tuple[str, ...]
@@ -126,6 +122,8 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
         registration = CREATE in asked.prompt and ctx.settings.registration_open
         return State(signed_in=False, pending=visit.pending, wants_registration=registration)
     client, account = checked.client, who.account
+    asks = not client.first_party
+    held = held_scope(ctx, checked, who) if asks or visit.allowed else ""
     proved = proved_at(who.amr, who.session.auth_at)
     return State(
         signed_in=True,
@@ -141,11 +139,15 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
         unconfirmed=lacks_confirmation(account, ctx.settings)
         or (client.require_confirmed and not account.confirmed),
         not_in_group=not client_groups.is_member(ctx.settings, account, client.require_group),
-        consent_missing=not client.first_party
-        and bool(consents.missing(ctx, account.id, client.id, held_scope(ctx, checked, who))),
+        consent_missing=asks and bool(consents.missing(ctx, account.id, client.id, held)),
         wants_consent=CONSENT in asked.prompt or checked.to_program or client.unverified,
-        allowed=visit.allowed and visit.allows(held_scope(ctx, checked, who)),
+        allowed=visit.allowed and was_shown(held, visit.shown),
     )
+
+
+def was_shown(scope: str, shown: str | None) -> bool:
+    """Whether the page of a form has shown all of ``scope``; so if the form does not say it."""
+    return shown is None or set(parse(scope)).issubset(parse(shown))
 
 
 def level_needed(ctx: Context, checked: Checked, who: SignedIn) -> str | None:

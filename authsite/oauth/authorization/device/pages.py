@@ -16,7 +16,7 @@ from authsite.oauth.authorization.decision import Step
 from authsite.oauth.authorization.incoming import ALLOW, DENY
 from authsite.oauth.authorization.reasons import Reason, Refused
 from authsite.oauth.authorization.refused import refused_page
-from authsite.oauth.authorization.service import SignedIn, Visit
+from authsite.oauth.authorization.service import SignedIn
 from authsite.oauth.device import text, waiting
 from authsite.oauth.scopes import parse
 from authsite.platform.http.address import route_path
@@ -90,7 +90,7 @@ def _go_on(
     if step not in ASKED:
         raise service.refused(asked.checked, Reason.GROUP, who.account)
     new = code_for(ctx, asked, who)
-    if Visit(who, allowed=given.decision == ALLOW, shown=given.shown).allows(new.scope):
+    if given.decision == ALLOW and service.was_shown(new.scope, given.shown):
         waiting.approve(ctx, asked.device, new)
         return {"state": "allowed", "application": asked.checked.client.name}
     return _question(request, asked, who, new.scope)
@@ -98,15 +98,9 @@ def _go_on(
 
 def _question(request: Request, asked: AskedFor, who: SignedIn, scope: str) -> dict[str, Any]:
     """Whether the user has started this: who asks for what, from where and since when."""
-    client, resource = asked.checked.client, asked.checked.audience
+    client, resource, login = asked.checked.client, asked.checked.audience, _login(request)
     values = consent_page.values(
-        request,
-        client,
-        who.account,
-        parse(scope),
-        "",
-        resource=resource,
-        other_account=_login(request),
+        request, client, who.account, parse(scope), "", resource=resource, other_account=login
     )
     device = asked.device
     return {
