@@ -28,10 +28,10 @@ from tests.support import (
     databases,
     extent,
     folders,
-    kept,
     quick_bcrypt,
     quick_start,
     selection,
+    shared_sites,
 )
 from tests.support.frozen import FrozenClock
 from tests.support.host import HostSite
@@ -187,7 +187,7 @@ def sites(database_url):
 
     def site_with(**settings):
         key = (database_url, *sorted(settings.items()))
-        return kept.site(key, lambda: Site(database_url, **settings))
+        return shared_sites.get(key, lambda: Site(database_url, **settings))
 
     return site_with
 
@@ -195,7 +195,7 @@ def sites(database_url):
 @pytest.fixture
 def site_with(sites):
     """A factory: ``site_with(refresh_grace="0s")`` is a site with these settings, empty."""
-    return lambda **settings: kept.emptied(sites(**settings))
+    return lambda **settings: shared_sites.emptied(sites(**settings))
 
 
 @pytest.fixture
@@ -226,11 +226,11 @@ def host_with(database_url):
             return HostSite(database_url, build, **options)
 
         key = (database_url, build, *sorted(options.items()))
-        if kept.can_be_asked_for_again(build, options) and key not in used:
+        if shared_sites.can_be_asked_for_again(build, options) and key not in used:
             used.add(key)
-            return kept.emptied(kept.site(key, make))
+            return shared_sites.emptied(shared_sites.get(key, make))
         made.append(make())
-        return kept.emptied(made[-1])
+        return shared_sites.emptied(made[-1])
 
     yield host
     for site in made:

@@ -8,7 +8,7 @@ _SITES = {}
 _RECENT = []  # the sites used last: the others have no connections any more
 
 
-def site(key, make):
+def get(key, make):
     """The site with this ``key``, which ``make()`` makes the first time.
 
     The others lose their connections: PostgreSQL takes a hundred, and there are many sites.
