@@ -173,7 +173,7 @@ def list_sessions(request: Request) -> SessionsAnswer:
                 "last_used": clock.rfc3339(item.last_used),
                 "current": item.current,
                 "acr": acr_of(item.amr),
-                "amr": shown_amr(item.amr),
+                "amr": list(shown_amr(item.amr)),
                 "auth_time": int(item.auth_at.timestamp()) if item.auth_at else None,
                 "tokens": [{"id": str(each.id), "name": each.name} for each in item.tokens],
             }

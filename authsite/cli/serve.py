@@ -63,9 +63,9 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     for warning in warnings:
         click.secho(f"note: {warning}", err=True)
     claimed = claim_port(host, port)
-    refuse_other_installation(cfg)
     # Imported now, so that an invalid setting is reported without the time that this takes.
     with no_collections():
+        refuse_other_installation(cfg)
         from granian import Granian
         from granian.constants import HTTPModes, Interfaces, Loops
         from granian.http import HTTP1Settings

@@ -13,7 +13,7 @@ from authsite.platform.http.errors import ApiError
 from authsite.platform.http.rendering import found
 from authsite.request_state import Request
 from authsite.sign_in.errors import InsufficientUserAuthentication
-from authsite.users.caller import Caller, signed_in
+from authsite.users.caller import Caller
 from authsite.users.errors import UserRequired
 
 from .errors import (
@@ -197,7 +197,7 @@ def guard_web(request: Request) -> Response:
         return acceptance(request, find_session(request, guard), required)
 
     def authenticate(request: Request) -> Caller:
-        caller: Caller | None = signed_in(request)
+        caller: Caller | None = request.authsite.signed_in
         if caller is not None:
             return caller
         raise _led_to(request, NotSignedIn(), login_page(request), required.redirect)

@@ -39,6 +39,17 @@ _MAX_PARAMETERS = 10
 _URL = re.compile(r"(https?)://([^/?#\\]+)(/.*)?", re.IGNORECASE)
 # Printable ASCII is sent as it is, except "%", which would make decoding ambiguous.
 _HEADER_SAFE = "!#$&'()*+,/:;=?@[]^`{|}"
+_IDENTITY = (
+    "X-Auth-User",
+    "X-Auth-Email",
+    "X-Auth-Email-Verified",
+    "X-Auth-Client",
+    "X-Auth-Scope",
+    "X-Auth-Groups",
+    "X-Auth-Acr",
+    "X-Auth-Amr",
+    "X-Auth-Time",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,20 +150,24 @@ def identity(caller: Caller | None) -> list[tuple[str, str]]:
     address that is not confirmed may be another person's: applications that know their users by
     the address would take the caller for that person, so it is left out.
     """
-    account = caller.account if caller else None
-    address = account.email if account and account.confirmed else ""
-    confirmed = ("true" if account.confirmed else "false") if account else ""
-    return [
-        ("X-Auth-User", str(account.id) if account else ""),
-        ("X-Auth-Email", quote(address, safe=_HEADER_SAFE)),
-        ("X-Auth-Email-Verified", confirmed),
-        ("X-Auth-Client", caller.client_id or "" if caller else ""),
-        ("X-Auth-Scope", " ".join(caller.scope) if caller else ""),
-        ("X-Auth-Groups", ",".join(caller.groups) if caller else ""),
-        ("X-Auth-Acr", caller.acr or "" if caller else ""),
-        ("X-Auth-Amr", " ".join(caller.amr) if caller else ""),
-        ("X-Auth-Time", str(caller.auth_time or "") if caller else ""),
-    ]
+    if caller is None:
+        return [(name, "") for name in _IDENTITY]
+    user, address, confirmed = "", "", ""
+    if account := caller.account:
+        user, confirmed = str(account.id), "true" if account.confirmed else "false"
+        address = quote(account.email, safe=_HEADER_SAFE) if account.confirmed else ""
+    values = (
+        user,
+        address,
+        confirmed,
+        caller.client_id or "",
+        " ".join(caller.scope),
+        ",".join(caller.groups),
+        caller.acr or "",
+        " ".join(caller.amr),
+        str(caller.auth_time or ""),
+    )
+    return list(zip(_IDENTITY, values, strict=True))
 
 
 def login_page(request: Request) -> str:

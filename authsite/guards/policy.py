@@ -238,7 +238,7 @@ def _may_pass(request: Request, rules: Rules, known: Caller) -> bool:
     """Whether a caller that was read a moment ago is accepted; else the primary decides."""
     if _denial(request, rules, known) is not None:
         return False
-    return find_shortfall(rules, known, request.authsite.settings, clock.now()) is None
+    return find_shortfall(rules, known, request.authsite.settings) is None
 
 
 def _decided_by_primary(request: Request) -> bool:

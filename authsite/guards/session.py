@@ -12,7 +12,7 @@ from authsite.platform.http.rendering import found, see_other
 from authsite.platform.http.return_to import page_of_form
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
-from authsite.sign_in.facts import amr_of
+from authsite.sign_in.facts import unpack
 from authsite.sign_in.login_url import login_url
 from authsite.sign_in.sessions.active import ActiveBrowserSession, find_active
 from authsite.sign_in.sessions.cookies import presented, restore_guard
@@ -92,7 +92,7 @@ def _find(request: Request, reader: Reader) -> ActiveBrowserSession | None:
 
 
 def _caller_of(request: Request, session: ActiveBrowserSession) -> Caller:
-    settings, amr = request.authsite.services.settings, amr_of(session.facts)
+    settings, amr = request.authsite.settings, unpack(session.facts).amr
     return Caller(
         guard="web",
         account=session.account,

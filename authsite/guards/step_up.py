@@ -38,7 +38,7 @@ def check_sign_in(request: Request, caller: Caller, rules: Rules) -> None:
 
     The error is that of `find_shortfall`.
     """
-    error = find_shortfall(rules, caller, request.authsite.settings, clock.now())
+    error = find_shortfall(rules, caller, request.authsite.settings)
     if error is None:
         return
     if not isinstance(error, InsufficientUserAuthentication) or is_forward_auth(request):
@@ -68,17 +68,19 @@ def asked(error: StepUpRequired, request: Request) -> Response:
     return see_other(request, verify_url(request, page_of_form(request), error, unsaved=True))
 
 
-def find_shortfall(
-    rules: Rules, caller: Caller, settings: Settings, now: datetime
-) -> ApiError | None:
+def find_shortfall(rules: Rules, caller: Caller, settings: Settings) -> ApiError | None:
     """What the sign-in lacks for a route with ``rules``; None if nothing.
 
     `UserRequired` for a client that acts for itself, since no login of a user can follow;
     `LoginRequired` for a personal access token where a level is required, by the route or by its
     group, since a new level is of no help to it; else `InsufficientUserAuthentication`.
     """
+    asked = rules.acr or rules.group or rules.fresh is not None
+    if not asked and settings.second_factor != "required":  # nearly every request
+        return None
     if (rules.acr or rules.fresh) and caller.account is None:
         return UserRequired()
+    now = clock.now()
     acr = _missing_level(rules, caller, settings, now)
     if acr and caller.personal_token:
         return LoginRequired()
@@ -104,7 +106,5 @@ def _missing_level(rules: Rules, caller: Caller, settings: Settings, now: dateti
     if rules.group and caller.account and rules.group not in caller.groups:
         level = labels.level_of(caller.account.labels, rules.group, settings.admin_acr)
         wanted += [level] if level else []
-    if not wanted:  # nearly every request
-        return None
     missing = [each for each in wanted if not reaches(caller.acr, each)]
     return max(missing, key=LEVELS.index, default=None)

@@ -274,7 +274,7 @@ def _facts(
         admin_acr = ctx.settings.admin_acr
         answer.update(_about_user(family.account, acr_of(amr) if of_login else None, admin_acr))
         if of_login:
-            answer["acr"], answer["amr"] = acr_of(amr), shown_amr(amr)
+            answer["acr"], answer["amr"] = acr_of(amr), list(shown_amr(amr))
             if proved := proved_at(amr, family.auth_at):
                 answer["auth_time"] = int(proved.timestamp())
     else:

@@ -135,7 +135,7 @@ class Caller:
         Empty for a client that acts for itself, for a personal access token, and for proofs that
         have no value there.
         """
-        return tuple(shown_amr(self.proved_by))
+        return shown_amr(self.proved_by)
 
     @property
     def auth_time(self) -> int | None:

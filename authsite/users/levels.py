@@ -7,7 +7,7 @@ The levels are ``aal1`` (one factor), ``aal2`` (two factors, as the AAL2 of NIST
 there to be who they are) are ours.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -32,13 +32,10 @@ _OWN = frozenset((*PROVIDER, *EMAIL, *REMEMBERED, *UNDATED))
 _DATED = frozenset((*PASSWORD, *EMAIL, *PASSKEY))  # proofs that the user gives to us
 
 
-def acr_of(amr: Iterable[str]) -> str:
+# Each guarded request asks several times, and there are few combinations.
+@lru_cache(maxsize=256)
+def acr_of(amr: tuple[str, ...]) -> str:
     """The authentication context class of a sign-in (OpenID Connect Core 1.0, section 2)."""
-    return _acr_of(tuple(amr))
-
-
-@lru_cache(maxsize=256)  # each guarded request asks several times, and there are few combinations
-def _acr_of(amr: tuple[str, ...]) -> str:
     found = frozenset(amr)
     first = found & _FIRST
     if found >= _PASSKEY_OF_USER or (first and found.issuperset(PASSKEY)):
@@ -71,16 +68,12 @@ def is_old(auth_at: datetime | None, max_age: timedelta, now: datetime) -> bool:
     return auth_at is None or now - auth_at >= max_age
 
 
-def shown_amr(amr: Iterable[str]) -> list[str]:
+@lru_cache(maxsize=256)
+def shown_amr(amr: tuple[str, ...]) -> tuple[str, ...]:
     """``amr`` as applications see it: what has a value in RFC 8176, section 2.
 
     A recovery code is a one-time password. From ``aal2`` on it includes ``mfa``.
     """
-    return list(_shown_amr(tuple(amr)))
-
-
-@lru_cache(maxsize=256)
-def _shown_amr(amr: tuple[str, ...]) -> tuple[str, ...]:
     own = ["otp" if each in RECOVERY_CODE else each for each in amr if each not in _OWN]
     shown = tuple(dict.fromkeys(own))
     return (*shown, "mfa") if reaches(acr_of(amr), AAL2) else shown

@@ -11,7 +11,6 @@ from webtest import TestApp
 
 from authsite.guards.route_options import Rules
 from authsite.guards.step_up import find_shortfall
-from authsite.platform.runtime import clock
 from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
@@ -234,7 +233,7 @@ def test_the_page_that_asks_is_ours_also_with_a_login_page_of_another_origin(hos
 def test_the_rule_itself_refuses_a_caller_without_a_time(web):
     caller = Caller(guard="web", account=web.user("eve@example.com"), browser_uuid=UUID(int=7))
     rules = Rules(guard="web", fresh=timedelta(minutes=10))
-    error = find_shortfall(rules, caller, web.cfg, clock.now())
+    error = find_shortfall(rules, caller, web.cfg)
     assert isinstance(error, InsufficientUserAuthentication)
 
 

@@ -129,7 +129,7 @@ def _session(item: ActiveSession) -> dict[str, Any]:
         "created": clock.rfc3339(item.created),
         "last_used": clock.rfc3339(item.last_used),
         "acr": acr_of(item.amr),
-        "amr": shown_amr(item.amr),
+        "amr": list(shown_amr(item.amr)),
         "auth_time": int(item.auth_at.timestamp()) if item.auth_at else None,
         "tokens": [{"id": str(each.id), "name": each.name} for each in item.tokens],
     }

@@ -16,7 +16,7 @@ def wanted(acr_values: Iterable[str]) -> str:
     return LEVELS[min(known, default=0)]
 
 
-def is_enough(amr: Iterable[str], acr_values: Iterable[str]) -> bool:
+def is_enough(amr: tuple[str, ...], acr_values: Iterable[str]) -> bool:
     """Whether a sign-in has the level that is asked for."""
     return reaches(acr_of(amr), wanted(acr_values))
 
@@ -29,4 +29,4 @@ def is_reachable(acr_values: Iterable[str], ctx: Context) -> bool:
     can_be_added = {PASSKEY: can_add(ctx), TOTP: is_offered(ctx), RECOVERY_CODE: False}
     methods = METHODS.of(ctx.services).values()
     usable = [each for each in methods if can_be_added.get(each.name, True)]
-    return any(is_enough({*PASSWORD, *method.amr}, acr_values) for method in usable)
+    return any(is_enough((*PASSWORD, *method.amr), acr_values) for method in usable)

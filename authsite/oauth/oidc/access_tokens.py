@@ -129,7 +129,7 @@ def _claims(ctx: Context, audience: str, scope: str, holder: Holder) -> dict[str
         "sub": str(holder.account.id),
         "auth_time": proved and int(proved.timestamp()),
         "acr": acr,
-        "amr": levels.shown_amr(holder.amr) or None,
+        "amr": list(levels.shown_amr(holder.amr)) or None,
     }
     if GROUPS in scope.split():
         shown = labels.shown(holder.account.labels, acr, ctx.settings.admin_acr)

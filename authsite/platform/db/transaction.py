@@ -67,7 +67,8 @@ def needs_transaction(request: Request) -> bool:
     A request that reads needs none: by its method, or a POST to one of the paths that a package has
     registered (`READING_PATHS`). A GET view that has to write uses `transaction`.
     """
-    if request.method in ("GET", "HEAD", "OPTIONS"):
+    # The environ: faster than `request.method`.
+    if request.environ["REQUEST_METHOD"] in ("GET", "HEAD", "OPTIONS"):
         return False
     reading_paths = READING_PATHS.of(request.registry["authsite"])
     return request.environ["PATH_INFO"] not in reading_paths.values()

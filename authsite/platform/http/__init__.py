@@ -53,10 +53,16 @@ def includeme(config: Configurator) -> None:
     config.add_view_deriver(bodies.body_deriver, "authsite_body")
     config.add_subscriber(methods.collect_methods, ApplicationCreated)
     config.add_subscriber(error_formats.collect_formats, ApplicationCreated)
-    config.add_subscriber(host.reject_bad_host, BeforeTraversal)
-    config.add_subscriber(languages.choose_language, BeforeTraversal)
-    config.add_subscriber(methods.reject_other_methods, BeforeTraversal)
+    config.add_subscriber(_before_view, BeforeTraversal)
     config.include(isolation)
     assets.add_assets(config)
     own_files.add_own_files(config)
     error_views.add_views(config, standalone=http.standalone)
+
+
+def _before_view(event: BeforeTraversal) -> None:
+    """Subscriber: what is decided before any guard, in this order."""
+    request = event.request
+    host.reject_bad_host(request)
+    languages.choose_language(request)
+    methods.reject_other_methods(request)

@@ -50,7 +50,10 @@ def open_to(config: "Configurator", allows: Allows, *routes: str) -> None:
 
 def preflight(request: Request) -> Response | None:
     """The response to a CORS preflight request of an allowed origin, or None."""
-    asks = request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
+    environ = request.environ
+    asks = environ["REQUEST_METHOD"] == "OPTIONS" and (
+        "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ
+    )
     if not asks or _allowed_origin(request, _opened(request)) is None:
         return None
     return Response(

@@ -4,8 +4,6 @@ import re
 from functools import lru_cache
 from ipaddress import IPv6Address
 
-from pyramid.events import BeforeTraversal
-
 from authsite.platform.settings.urls import host_name, is_loopback
 from authsite.request_state import Request
 
@@ -61,12 +59,11 @@ def is_host(value: str) -> bool:
         return False
 
 
-def reject_bad_host(event: BeforeTraversal) -> None:
+def reject_bad_host(request: Request) -> None:
     """For every own request, before any guard: raise `BadHost` for an invalid Host header.
 
     Before HTTP/1.1 it may be missing.
     """
-    request = event.request
     header: str = request.environ.get("HTTP_HOST", "")
     if is_host(header) or (not header and request.environ.get("SERVER_PROTOCOL") != "HTTP/1.1"):
         return

@@ -11,7 +11,6 @@ the page's own form with ``?lang=fr``, which shows the page again and does nothi
 from typing import NamedTuple
 from urllib.parse import quote, quote_from_bytes
 
-from pyramid.events import BeforeTraversal
 from pyramid.httpexceptions import HTTPSeeOther
 from pyramid.response import Response
 
@@ -65,9 +64,8 @@ def keep_language(request: Request, response: Response, language: str) -> None:
     cookies.write(request, response, cookies.Cookie(name, language, YEAR))
 
 
-def choose_language(event: BeforeTraversal) -> None:
+def choose_language(request: Request) -> None:
     """For a page with ``lang``: set the cookie, and raise the redirect to the page without it."""
-    request = event.request
     if f"{PARAMETER}=" not in request.query_string or request.method not in SAFE_METHODS:
         return
     chosen = dict(_pairs(request)).get(PARAMETER)

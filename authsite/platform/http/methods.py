@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pyramid.events import ApplicationCreated, BeforeTraversal
+from pyramid.events import ApplicationCreated
 from pyramid.interfaces import IRoutesMapper
 from pyramid.registry import Registry
 
@@ -73,9 +73,8 @@ def page_route(request: Request, path: str) -> tuple[bool, str | None]:
     return True, None
 
 
-def reject_other_methods(event: BeforeTraversal) -> None:
+def reject_other_methods(request: Request) -> None:
     """For every request to an own route: raise `MethodNotAllowed` unless a view has the method."""
-    request = event.request
     route = request.matched_route
     allowed = route and request.registry["authsite.http"].methods.get(route.name)
     if allowed and request.environ["REQUEST_METHOD"] not in allowed:
