@@ -35,10 +35,14 @@ def export_own(ctx: Context, user: SignedInUser, given: ProofFields) -> dict[str
     Raises what `require_proof` raises, `TooManyAttempts` over the limit ``export`` of the user,
     and `SignInEnded` if the user's epoch was raised since the request was accepted.
     """
-    require_proof(ctx, user, given)
     account = user.account
     # After the password: a thief of a token cannot use up the owner's limit.
-    ctx.limits.count("export", limit_subject(account.id))
+    require_proof(
+        ctx,
+        user,
+        given,
+        before_code=lambda: ctx.limits.count("export", limit_subject(account.id)),
+    )
     unchanged = unchanged_since(account.epoch)
     found = ctx.db.scalar(select(User).where(User.id == account.id, *unchanged))
     if found is None:

@@ -78,9 +78,16 @@ def change_password(
     `may_mail_own_address` allows it. Raises what `require_proof` raises, also for a new password
     that breaks the policy, and `SignInEnded`.
     """
-    require_proof(ctx, user, given, lambda: _weaknesses(ctx, password, user.account))
-    hashed = ctx.passwords.hash(password)
-    notify = may_mail_own_address(ctx, user.account)
+    hashed, notify = require_proof(
+        ctx,
+        user,
+        given,
+        lambda: _weaknesses(ctx, password, user.account),
+        before_code=lambda: (
+            ctx.passwords.hash(password),
+            may_mail_own_address(ctx, user.account),
+        ),
+    )
     unchanged = unchanged_since(user.account.epoch)
     changed = users.replace_password(ctx, user.account.id, hashed, *unchanged, notify=notify)
     if changed:

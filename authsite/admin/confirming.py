@@ -39,7 +39,7 @@ from urllib.parse import urlencode
 from pydantic import BeforeValidator, StringConstraints
 from pyramid.response import Response
 
-from authsite.admin.reasons import MAX_REASON
+from authsite.platform.audit.cause import MAX_REASON
 from authsite.platform.http.bodies import Body, Missing
 from authsite.platform.http.forms import PageView, form_view
 from authsite.platform.http.rendering import see_other

@@ -18,7 +18,7 @@ from .errors import InvalidCursor
 
 LIFETIME = timedelta(hours=24)
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200  # rows
-MAX_LENGTH = 2048  # characters of a cursor
+MAX_LENGTH = 8192  # characters of a cursor; a name has up to 1024, each of up to 4 bytes
 Row = TypeVar("Row")
 Key = Sequence[str | int | None]
 """The values of a row by which a list is ordered; times as RFC 3339 text."""
@@ -34,7 +34,7 @@ class Page(NamedTuple, Generic[Row]):
 def cursor(ctx: Context, by: Administrator, filters: Mapping[str, object], last: Key) -> str:
     """The cursor behind the row with the key ``last``. ``filters`` names the list, too."""
     expires = int((clock.now() + LIFETIME).timestamp())
-    text = json.dumps([list(last), expires], separators=(",", ":")).encode()
+    text = json.dumps([list(last), expires], ensure_ascii=False, separators=(",", ":")).encode()
     return ctx.services.sealing.seal(text, _binding(by, filters)).rstrip("=")
 
 

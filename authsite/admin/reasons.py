@@ -1,12 +1,10 @@
 """The reason that an administrator gives for an action, which the audit trail keeps."""
 
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.cause import MAX_REASON, Cause
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
 
 from .administrator import Administrator
-
-MAX_REASON = 200  # characters
 
 _MISSING = _("Give the reason: the audit trail keeps it.")
 _TOO_LONG = _("This is too long. Shorten it.")

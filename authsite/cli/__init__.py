@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from keyword import iskeyword
+from os.path import exists
 from typing import Any, NoReturn
 
 import click
@@ -72,6 +73,17 @@ class LazyGroup(click.Group):
         attribute = f"{name}_" if iskeyword(name) or name in _BUILT_IN else name
         command: click.Command = getattr(import_module(COMMANDS[name][0]), attribute)
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse arguments that are no text in UTF-8, unless they are the path of a file."""
+        for each in args:
+            if any("\udc80" <= character <= "\udcff" for character in each) and not exists(each):
+                shown = each.encode("ascii", "backslashreplace").decode()
+                raise click.UsageError(
+                    f"The argument {shown!r} is not UTF-8. Use a terminal and a locale with UTF-8.",
+                    ctx,
+                )
+        return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -41,6 +41,29 @@ limit_option = click.option(
 )
 
 
+def _one_line(_ctx: click.Context, option: click.Parameter, reason: str | None) -> str | None:
+    """The reason without blanks around it; None for an empty one. Raises `click.ClickException`.
+
+    An event of the audit trail has it, which cannot be changed later.
+    """
+    from authsite.platform.audit.cause import MAX_REASON
+
+    text = (reason or "").strip()
+    if not text.isprintable() or len(text) > MAX_REASON or (option.required and not text):
+        raise click.ClickException(f"--reason: give one line of 1 to {MAX_REASON} characters")
+    return text or None
+
+
+def required_reason_option(text: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """The option ``--reason`` of a command that needs one; ``text``: its help."""
+    return click.option("--reason", metavar="TEXT", required=True, help=text, callback=_one_line)
+
+
+reason_option = click.option(
+    "--reason", metavar="TEXT", help="Why, for the audit trail.", callback=_one_line
+)
+
+
 def examples(*lines: str) -> str:
     """The epilog of a command's help with its examples, which click does not wrap."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])

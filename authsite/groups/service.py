@@ -129,7 +129,7 @@ def delete(ctx: Context, name: str, cause: Cause) -> UUID | None:
     try:
         group = find(ctx.db, name, alone=True)  # from here on it gets no new member
     except UnknownGroup:
-        if already := applying.deletion_of(ctx.db, name):
+        if is_name(name) and (already := applying.deletion_of(ctx.db, name)):
             return already
         raise
     if clients := client_groups.clients_of(ctx.db, name):

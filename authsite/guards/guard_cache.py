@@ -11,6 +11,8 @@ from hashlib import sha256
 from itertools import islice
 from threading import Lock
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from authsite.platform.runtime import clock
 from authsite.users.caller import Caller
 
@@ -111,7 +113,10 @@ class RecentCallers:
             with self._changing:
                 due = {key: entry, **self._due()}
             read_at = self._now()
-            callers = self._read_together([each.caller for each in due.values()])
+            try:
+                callers = self._read_together([each.caller for each in due.values()])
+            except SQLAlchemyError:
+                return entry  # until its lifetime is over; then the guard reads, and has the error
             with self._changing:
                 for each, caller in zip(due, callers, strict=True):
                     # An entry that was removed during the query is not added again.

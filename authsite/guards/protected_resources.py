@@ -127,7 +127,7 @@ def _metadata(resource: ProtectedResource, request: Request) -> Response:
 
 def resource_of(request: Request) -> ProtectedResource | None:
     """The resource that a request to the host is for: the one with the longest path."""
-    return _at(_resources_of(request), _path_of(request))
+    return _at(request, _resources_of(request), _path_of(request))
 
 
 def is_for_other(request: Request, caller: Caller) -> bool:
@@ -142,8 +142,8 @@ def is_for_other(request: Request, caller: Caller) -> bool:
     if not registered:
         return caller.audience is not None
     path = _path_of(request)
-    resource = _at(registered, path)
-    if resource != _at(registered, _normalized(path)):
+    resource = _at(request, registered, path)
+    if resource != _at(request, registered, _normalized(path)):
         return True
     if resource is None or caller.audience is None:
         return caller.audience is not None or resource is not None
@@ -161,8 +161,16 @@ def _path_of(request: Request) -> bytes:
     return f"{environ['SCRIPT_NAME']}{environ['PATH_INFO']}/".encode("latin-1")  # PEP 3333
 
 
-def _at(registered: Iterable[ProtectedResource], path: bytes) -> ProtectedResource | None:
-    found = [each for each in registered if path.startswith(each.folder)]
+def _at(
+    request: Request, registered: Iterable[ProtectedResource], path: bytes
+) -> ProtectedResource | None:
+    """The resource at ``path``, also where a proxy has stripped the path of `base-url` from it."""
+    stripped = unquote_to_bytes(request.authsite.address.mount) + path
+    found = [
+        each
+        for each in registered
+        if path.startswith(each.folder) or stripped.startswith(each.folder)
+    ]
     return max(found, key=lambda each: len(each.path), default=None)
 
 

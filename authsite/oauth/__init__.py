@@ -63,4 +63,4 @@ def includeme(config: "Configurator") -> None:
 
 
 def _end_personal_tokens(ctx: Context, user_id: UUID) -> None:
-    active_personal_tokens.end_all(ctx, user_id, "the account was recovered by mail")
+    active_personal_tokens.end_all(ctx, user_id, "recovered by mail")

@@ -16,6 +16,9 @@ from sqlalchemy.orm import aliased, outerjoin
 from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.db.last_used import LastUsedTracker
 from authsite.platform.db.prepared import Reader
+from authsite.platform.settings import Settings
+from authsite.sign_in.factors.policy import is_met
+from authsite.sign_in.facts import unpack
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User, user_of
 
@@ -166,6 +169,14 @@ def is_current(token: Token, active: ActiveToken, now: datetime, grace: timedelt
         return True
     previous = token.generation == active.generation - 1 and not active.rescoped
     return previous and within_grace(now, active.rotated_at, grace)
+
+
+def has_factor(
+    settings: Settings, token: Token, account: Account | None, facts: str | None, now: datetime
+) -> bool:
+    """Whether the sign-in has the second factor that the setting `second-factor` requires now."""
+    of_sign_in = account is not None and not token.personal
+    return not of_sign_in or is_met(settings, unpack(facts).amr, now)
 
 
 def note_use(tracker: LastUsedTracker, token: Token, active: ActiveToken, now: datetime) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from authsite.context import Context
 from authsite.platform.runtime import clock
 from authsite.sign_in import facts
+from authsite.sign_in.factors.policy import is_met
 from authsite.users.models import User
 
 from . import active_personal_tokens, families
@@ -142,6 +143,12 @@ def _why_inactive(
             return found
     if user and ctx.settings.confirmation_required and user.email_verified_at is None:
         return "the user has not confirmed the e-mail address"
+    if (
+        user
+        and isinstance(row, Family)
+        and not is_met(ctx.settings, facts.amr_of(row.facts), clock.now())
+    ):
+        return "its sign-in has no second factor, which second-factor = required asks of everyone"
     return None
 
 

@@ -27,7 +27,7 @@ from authsite.users.groups import group_scopes, labels
 from authsite.users.levels import acr_of, proved_at, shown_amr
 
 from . import active_personal_tokens, client_groups, resources
-from .active import ASKING_CLIENT, ActiveToken, AskingClient, is_current, note_use
+from .active import ASKING_CLIENT, ActiveToken, AskingClient, has_factor, is_current, note_use
 from .active_personal_tokens import ASKING_ABOUT_PERSONAL, AskingAboutPersonal
 from .client_auth import ClientCredentials, authenticate_request, find_authenticated
 from .codes import family as code_families
@@ -149,6 +149,7 @@ def _about_family(
         or not is_current(token, active, now, ctx.settings.refresh_grace)
         or not _may_know(ctx, client, active)
         or lacks_confirmation(active.account, ctx.settings)
+        or not has_factor(ctx.settings, token, active.account, active.facts, now)
     ):
         return {"active": False}
     # A resource asks because the token was sent to it.
@@ -208,6 +209,7 @@ def _introspect_refresh(
         not may_refresh(client.type, client.grant_types)
         or not is_accepted(ctx, token, family, now)
         or (family.account and _is_denied(ctx, family.account, family))
+        or not has_factor(ctx.settings, token, family.account, family.facts, now)
         or (family.session_id and code_families.is_denied(ctx, family.id))
     ):
         return {"active": False}

@@ -97,15 +97,16 @@ def _enter(
     provided: ProvidedIdentity,
     browser: Browser,
 ) -> BegunSession | Pending:
-    if not identities.use(ctx, identity_id, provided.provider):  # removed since it was read
-        raise WrongCredentials(ctx.settings.login_identifiers)
     target = Target(
         remember=browser.remember,
         next=browser.next,
         identity_id=identity_id,
         remembered=browser.remembered,
     )
+    # The gate counts limits: a write before it would make these wait for this transaction.
     done = gate.advance(ctx, gate.proved_at(verified, provided.auth_time), target)
+    if not identities.use(ctx, identity_id, provided.provider):  # removed since it was read
+        raise WrongCredentials(ctx.settings.login_identifiers)
     user_id = verified.account.id
     record(ctx, Event.PROVIDER_SIGNED_IN, user_id=user_id, details=identities.about(provided))
     if isinstance(done, Pending):

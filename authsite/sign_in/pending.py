@@ -279,6 +279,12 @@ def spend(ctx: Context, pending: Pending) -> bool:
     return spent is not None
 
 
+def end_begun_with(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> None:
+    """End the pending logins of the user that began with this identity at a provider."""
+    began = PendingLogin.user_id == user_id, PendingLogin.identity_id == identity_id
+    ctx.db.execute(delete(PendingLogin).where(*began))
+
+
 def _not_ended() -> tuple[ColumnElement[bool], ...]:
     """The conditions of a row that can still be used, after the attempt has been counted."""
     return (

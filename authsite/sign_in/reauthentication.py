@@ -9,7 +9,7 @@ before; a sign-in does not count.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import and_, bindparam, exists, select
 
@@ -141,6 +141,10 @@ def proof(request: Request) -> ProofState:
     return proof_state(request.authsite.ctx, caller_of(request).signed_in_user())
 
 
+def _nothing() -> None:
+    pass
+
+
 def require_proof(
     ctx: Context,
     user: SignedInUser,
@@ -148,8 +152,8 @@ def require_proof(
     check_others: Callable[[], Sequence[FieldError]] = tuple,
     *,
     with_code: bool = False,
-    limit: str | None = None,
-) -> None:
+    before_code: Callable[[], Any] = _nothing,
+) -> Any:
     """Ask a signed-in user for a proof: the one function that all sensitive changes call.
 
     A password is limited and recorded. Of a user with a second factor the sign-in is looked at
@@ -157,9 +161,9 @@ def require_proof(
 
     ``with_code``: a mailed code is asked for, too. Without a password it also stands for the
     confirmation at a provider. ``check_others`` returns the errors of the other fields, so that one
-    response has all errors. It runs after the password was checked. ``limit``: the name of the one
-    that counts such changes of each user; a mailed code is checked afterwards, since a right one is
-    used up with a write.
+    response has all errors. It runs after the password was checked. ``before_code`` does what takes
+    time or counts a limit, which must not wait for the write of this request: it runs before a
+    mailed code is checked, since a right one is used up with a write. Returns its result.
 
     Call this function before the request has written anything. Raises `StepUpRequired` for a user
     with a second factor whose sign-in is too old or has none; `MissingCurrentPassword`;
@@ -182,11 +186,11 @@ def require_proof(
         raise WrongCurrentPassword(check_others())
     if others := [*_missing_code(given, with_code), *check_others()]:
         raise ValidationFailed(details=others)
-    if limit:
-        ctx.limits.count(limit, limit_subject(user.account.id))
+    prepared = before_code()
     # Last: a refused request does not use the code up.
     if with_code and not check_of_session(ctx, user, given.mail_code or ""):
         raise WrongMailCode
+    return prepared
 
 
 def _missing_code(given: ProofFields, with_code: bool) -> Sequence[FieldError]:

@@ -39,7 +39,7 @@ from .errors import (
 )
 from .factors.names import PASSKEY
 from .factors.page_errors import FactorMissing, WrongFactor
-from .factors.policy import is_required
+from .factors.policy import is_asked
 from .factors.state import FactorState
 from .method import METHODS, Pending, Target, Wrong, second_factors
 from .methods.mail_code.session_codes import check_of_session
@@ -173,7 +173,7 @@ def _find(ctx: Context, user: SignedInUser, stored: StoredProof, wanted: Wanted)
     if too_old:
         level = max(level, acr, key=LEVELS.index)
     # A sign-in would ask for it. So a remembered browser, or a sign-in of before, does not pass.
-    if is_required(ctx.settings, now) or stored.second_factor_at is not None:
+    if is_asked(ctx.settings, stored.second_factor_at, now):
         level = max(level, AAL2, key=LEVELS.index)
     offered = second_factors(ctx, user.account) if stored.has_factor or level != AAL1 else ()
     first = too_old or not _first_of(user)

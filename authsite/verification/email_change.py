@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from sqlalchemy import ColumnElement, update
@@ -33,6 +35,15 @@ from .errors import InvalidSignature
 from .service import choose_page, mail_link, may_mail, may_mail_own_address, notify_owner
 
 
+class _Counted(NamedTuple):
+    """What is known before a mailed code is used up, and which mails the limits allow."""
+
+    owner: Account | None = None
+    may_mail_new: bool = False
+    may_mail_present: bool = False
+    taken: bool = False
+
+
 def request_change(
     ctx: Context,
     user: SignedInUser,
@@ -53,27 +64,33 @@ def request_change(
     the user's epoch was raised in the meantime.
     """
     page_url, account = choose_page(ctx, page_url), user.account
-    require_proof(ctx, user, given, lambda: address_errors(ctx.settings, email))
-    address = read_address(email)
-    found = find_credential(ctx, email, ["email"])
-    owner = found.account if found and found.account.id != account.id else None
-    reserved = former.is_reserved_apart(ctx.database, address.key, account.id)
-    if (owner or reserved) and not ctx.settings.prevent_enumeration:
-        # A separate limit: no mail goes out, but the error reveals that the address is taken.
-        ctx.limits.count("login-names", limit_subject(account.id))
+
+    def look_up_and_count() -> _Counted:
+        found = find_credential(ctx, email, ["email"])
+        owner = found.account if found and found.account.id != account.id else None
+        reserved = former.is_reserved_apart(ctx.database, read_address(email).key, account.id)
+        if (owner or reserved) and not ctx.settings.prevent_enumeration:
+            # A separate limit: no mail goes out, but the error reveals that the address is taken.
+            ctx.limits.count("login-names", limit_subject(account.id))
+            return _Counted(taken=True)
+        ctx.limits.count("verification", limit_subject(account.id))
+        return _Counted(owner, may_mail(ctx, email), may_mail_own_address(ctx, account))
+
+    check_address = partial(address_errors, ctx.settings, email)
+    counted: _Counted = require_proof(
+        ctx, user, given, check_address, before_code=look_up_and_count
+    )
+    if counted.taken:
         raise AddressTaken
-    ctx.limits.count("verification", limit_subject(account.id))
-    may_mail_new = may_mail(ctx, email)
-    may_mail_present = may_mail_own_address(ctx, account)
+    address = read_address(email)
     present = _begin(ctx, account, address)
-    if owner and may_mail_new:
-        notify_owner(ctx, owner)
+    if counted.owner and counted.may_mail_new:
+        notify_owner(ctx, counted.owner)
     else:
         recipient = Recipient(account.id, address.display)
-        mail_link(
-            ctx, recipient, page_url, suppress=not may_mail_new, change=recipient.address != present
-        )
-    if may_mail_present:
+        suppress, change = not counted.may_mail_new, recipient.address != present
+        mail_link(ctx, recipient, page_url, suppress=suppress, change=change)
+    if counted.may_mail_present:
         mails.send_email_changed(ctx, Recipient(account.id, present))
 
 

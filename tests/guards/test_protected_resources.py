@@ -163,3 +163,22 @@ def test_two_resources_of_one_path_stop_the_start(host_with):
 def test_without_an_address_of_the_authorization_server_it_does_not_start(host_with):
     with pytest.raises(ConfigurationError, match="base-url"):
         host_with(lambda config: config.add_protected_resource(MCP), base_url="")
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["SCRIPT_NAME", "stripped by the proxy"])
+def test_the_path_of_base_url_is_part_of_the_resource(host_with, kept):
+    uri = "https://app.example.org/app/mcp"
+
+    def build(config):
+        config.add_protected_resource(uri)
+        config.add_route("mcp", "/mcp", guard="api", scope="notes:read")
+        config.add_view(hello, route_name="mcp")
+
+    site = host_with(build, base_url="https://app.example.org/app", scopes="notes:read: Read")
+    site.user(confirmed=True)
+    resource(site, uri, "notes:read")
+    keys = site.client(scope="notes:read", default_scope="notes:read")
+    site.http.extra_environ |= {"SCRIPT_NAME": "/app"} if kept else {}
+    ask(site, "/mcp", token_for(site, keys, uri), 200)
+    refused = ask(site, "/mcp", token_for(site, keys, None), 401)
+    assert "/.well-known/oauth-protected-resource/app/mcp" in refused.headers["WWW-Authenticate"]

@@ -4,6 +4,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from authsite.guards import guard_cache
 from authsite.guards.guard_cache import RecentCallers
@@ -276,3 +277,17 @@ def test_an_error_of_the_database_is_raised_and_the_next_request_reads_again(
 def test_the_memory_does_not_hold_the_credential(callers):
     callers.read("at_secret", caller)
     assert "at_secret" not in str(vars(callers))
+
+
+def test_a_database_that_fails_ends_no_lifetime(watch):
+    """It is read again before the lifetime is over; if that fails, the guard reads after it."""
+
+    def fails(_callers):
+        raise OperationalError("SELECT", {}, Exception("gone"))
+
+    callers = RecentCallers(timedelta(seconds=1), fails, now=watch)
+    ann = callers.read("ann", caller)
+    watch.seconds += 0.95
+    assert callers.find("ann") is ann
+    watch.seconds += 0.05
+    assert callers.find("ann") is None

@@ -16,6 +16,8 @@ from .conftest import (
     rows,
 )
 
+pytestmark = pytest.mark.both_databases  # PostgreSQL refuses texts that are too long
+
 
 @pytest.mark.parametrize("variant", [{}, {"variant": "B", "require_email_confirmation": "true"}])
 def test_at_an_account_that_was_never_confirmed_it_confirms_and_acts_as_a_reset(by_mail, variant):

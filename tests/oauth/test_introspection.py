@@ -219,3 +219,21 @@ def test_a_token_that_a_resource_asks_about_counts_as_used(site, frozen, tokens,
     site.app.registry["authsite"].last_used.write()
     [family] = site.families()
     assert family.used_at == frozen.at.replace(minute=0, second=0)
+
+
+def test_a_sign_in_without_the_second_factor_that_is_required_now_is_inactive(
+    site, sites, keys, resource, tokens
+):
+    """As at the guard and at a refresh. A personal token is of no sign-in."""
+    later = sites(second_factor="required")
+    headers = bearer(tokens["access_token"])
+    assert later.http.get("/v1/guard/api", headers=headers, status="*").status_int == 401
+    for caller, token in (
+        (resource, "access_token"),
+        (keys, "access_token"),
+        (keys, "refresh_token"),
+    ):
+        assert later.introspect(caller, tokens[token]) == INACTIVE
+    assert site.introspect(keys, tokens["access_token"])["active"] is True
+    of_client = site.token(site.client("personal"), grant_type="client_credentials").json
+    assert later.introspect(resource, of_client["access_token"])["active"] is True

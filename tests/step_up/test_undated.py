@@ -4,7 +4,11 @@ It may have signed the user in without asking: such a sign-in is never a recent 
 the user gives to us is.
 """
 
+from sqlalchemy import update
+
 from authsite.platform.runtime import clock
+from authsite.users.models import User
+from tests.passkeys.passkey_users import register
 from tests.support.site import PASSWORD
 
 from .people import (
@@ -15,6 +19,7 @@ from .people import (
     give,
     mailed_code,
     proved,
+    use_passkey,
     without_password,
 )
 
@@ -50,6 +55,17 @@ def test_a_factor_alone_adds_the_level_and_no_time(site, frozen):
     assert proved(site)[0] == (*UNDATED, "otp")
     assert site.http.get("/strong").text == "hello ann@example.com"
     asked_at(site, "/recent")
+
+
+def test_nor_does_a_key_that_is_only_touched(plain, frozen):
+    key = register(plain, plain.ann)
+    with plain.db() as db:
+        db.execute(update(User).values(passkey_after_password=True, second_factor_at=frozen.at))
+    enter(plain, *UNDATED)
+    without_password(plain, plain.ann)
+    use_passkey(asked_at(plain, "/strong"), key, unverified=True)
+    assert proved(plain)[0] == (*UNDATED, "pop")
+    asked_at(plain, "/recent")
 
 
 def test_applications_are_told_no_time(plain, frozen):

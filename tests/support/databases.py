@@ -82,7 +82,26 @@ def _template(backend):
     """A database with the schema, for copies: the migrations take longer than all else."""
     url = new_url(backend, new_folder("template"), "authsite_template")
     _upgrade(url)
+    if backend == "sqlite":
+        _bound_lengths(url)
     return make_url(url)
+
+
+def _bound_lengths(url):
+    """Let SQLite refuse what is too long for its column, as PostgreSQL does."""
+    database = open_database(url)
+    with database.autocommit.connect() as connection:
+        for table in Base.metadata.sorted_tables:
+            lengths = {each.name: getattr(each.type, "length", None) for each in table.columns}
+            too_long = " OR ".join(
+                f"length(NEW.{name}) > {length}" for name, length in lengths.items() if length
+            )
+            for act in ("INSERT", "UPDATE") if too_long else ():
+                connection.exec_driver_sql(
+                    f"CREATE TRIGGER lengths_{act}_{table.name} BEFORE {act} ON {table.name} "
+                    f"WHEN {too_long} BEGIN SELECT RAISE(ABORT, 'too long for a column'); END"
+                )
+    database.dispose()
 
 
 def _copied(url):

@@ -9,6 +9,7 @@ from authsite.context import Context
 from authsite.guards.errors import EmailNotConfirmed
 from authsite.oauth.models import Family
 from authsite.platform.db import PreparedQuery
+from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors import left, policy
 from authsite.sign_in.factors.offers import Proved
@@ -53,7 +54,7 @@ def require(ctx: Context, user: SignedInUser, given: ProofFields) -> None:
 
     Raises what `require_proof` raises, and `TooManyAttempts`.
     """
-    require_proof(ctx, user, given, limit=LIMIT)
+    require_proof(ctx, user, given, before_code=lambda: _count(ctx, user))
 
 
 def require_for_adding(ctx: Context, user: SignedInUser, given: ProofFields) -> Proved:
@@ -68,12 +69,16 @@ def require_for_adding(ctx: Context, user: SignedInUser, given: ProofFields) -> 
     if with_code and not user.account.confirmed:
         require_proof(ctx, user, given)
         raise EmailNotConfirmed
-    require_proof(ctx, user, given, with_code=with_code, limit=LIMIT)
+    require_proof(ctx, user, given, with_code=with_code, before_code=lambda: _count(ctx, user))
     amr = PASSWORD if facts.has_password else amr_of(facts.facts)
     if with_code:
         amr = (*(each for each in amr if each not in EMAIL), *EMAIL)
     proved_now = with_code or facts.has_password
     return Proved(amr, clock.now() if proved_now else facts.auth_at)
+
+
+def _count(ctx: Context, user: SignedInUser) -> None:
+    ctx.limits.count(LIMIT, limit_subject(user.account.id))
 
 
 def needs_mail_code(ctx: Context, user: SignedInUser) -> bool:

@@ -37,8 +37,14 @@ def invite(
 
 
 def resend(ctx: Context, by: Administrator, id_: str, reason: str | None = None) -> Invitation:
-    """Mail an open invitation again. Raises what `service.resend` and `reasons.cause` raise."""
-    return service.resend(ctx, _id(id_), reasons.cause(by, reason))
+    """Mail an open invitation again, which prolongs it. To a group it needs ``groups:write``.
+
+    Raises `PermissionMissing`, and what `service.resend` and `reasons.cause` raise.
+    """
+    row = service.resend(ctx, _id(id_), reasons.cause(by, reason))
+    if row.group_name and not by.may("groups:write"):
+        raise PermissionMissing(CHOOSE_GROUP)  # with it ends what the request has written
+    return row
 
 
 def revoke(ctx: Context, by: Administrator, id_: str, reason: str | None = None) -> None:

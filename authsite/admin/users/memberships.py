@@ -8,7 +8,7 @@ from authsite.admin.rank import require_other
 from authsite.context import Context
 from authsite.groups import administrators, members
 from authsite.platform.audit.cause import Cause
-from authsite.users.groups.groups_of_user import groups_of
+from authsite.users.groups.groups_of_user import existing_groups_of
 from authsite.users.groups.owners import require_another
 from authsite.users.groups.reserved import OWNER, is_reserved
 from authsite.users.models import User
@@ -73,7 +73,7 @@ def _change(
     if OWNER not in choose({OWNER}):
         require_another(ctx.db, user.id)  # in one order: first all owners, then the user
     found = subject.lock(ctx, by, user)
-    before = set(groups_of(ctx.db, found.id))
+    before = set(existing_groups_of(ctx.db, found.id))
     groups = choose(before)
     lost, gained = sorted(before - groups), sorted(groups - before)
     if any(map(is_reserved, [*lost, *gained])):

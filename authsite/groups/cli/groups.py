@@ -7,7 +7,7 @@ from uuid import UUID
 import click
 
 from authsite.cli.results import Data, Done, Facts, Listing, result_command
-from authsite.cli.shared import examples, limit_option, session, transaction
+from authsite.cli.shared import examples, limit_option, reason_option, session, transaction
 from authsite.context import Context
 from authsite.groups import applying, members, service
 from authsite.groups.members import Member
@@ -16,7 +16,7 @@ from authsite.groups.service import GroupValues, ShownGroup
 from authsite.platform.settings import Settings
 from authsite.users.cli.shared import find, user_argument
 
-from .shared import by_command, errors_as_lines, reason_option
+from .shared import by_command, errors_as_lines
 
 name_argument = click.argument("name", metavar="NAME")
 scope_help = "The scopes that it binds, separated by spaces: only such as the setting scopes marks."

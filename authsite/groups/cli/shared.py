@@ -11,8 +11,6 @@ from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import translate
 from authsite.users.errors import LastOwner
 
-reason_option = click.option("--reason", metavar="TEXT", help="Why, for the audit trail.")
-
 # For the operator, where a command is what to do next.
 _WORDS: dict[type[ApiError], str] = {
     LastOwner: "the user is the last enabled owner: make another user an owner first, with "

@@ -69,11 +69,14 @@ def create(
     `SignInEnded` if the user's epoch was raised since the guard read it.
     """
     name, scope, lifetime = _read(requested, allowed)
-    require_proof(ctx, user, given)
     account = user.account
-    # After the password: a person with only a token cannot use up the limit of the owner.
-    ctx.limits.count("personal-tokens", limit_subject(account.id))
-    notify = may_mail_own_address(ctx, account)
+
+    def count() -> bool:
+        # After the password: a person with only a token cannot use up the limit of the owner.
+        ctx.limits.count("personal-tokens", limit_subject(account.id))
+        return may_mail_own_address(ctx, account)
+
+    notify = require_proof(ctx, user, given, before_code=count)
     # Locked, so that the limit holds for concurrent requests.
     if users.lock_unchanged(ctx.db, account.id, account.epoch) is None:
         raise SignInEnded

@@ -4,6 +4,8 @@ from typing import Literal, NamedTuple
 
 from .models import Detail
 
+MAX_REASON = 200  # characters
+
 
 class Cause(NamedTuple):
     """The actor of an action and the reason that was given for it.

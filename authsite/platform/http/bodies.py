@@ -245,7 +245,10 @@ def _is_text(value: str) -> bool:
 
 
 def _field_error(item: ErrorDetails, model: type[Body]) -> FieldError:
-    code, name = _CODES.get(item["type"], "invalid"), str(item["loc"][0])
+    code = _CODES.get(item["type"], "invalid")
+    if not item["loc"]:  # the name of a field is no text
+        return FieldError(code, None, WORDS[code])
+    name = str(item["loc"][0])
     if item["type"] == "extra_forbidden":
         return FieldError(code, name, _UNKNOWN)
     metadata = model.model_fields[name].metadata if code == "required" else []

@@ -1,5 +1,7 @@
 """Mails as objects, as API and commands print them: never a text, a link or a whole address."""
 
+import re
+
 from authsite.platform.runtime import clock
 
 from .models import OutboxMessage
@@ -15,10 +17,17 @@ def facts(item: OutboxMessage) -> dict[str, str | int | None]:
         "to": shortened(item.address),
         "state": "failed" if failed else item.state,
         "attempts": item.delivery_attempts,
-        "last_error": item.last_error,
+        "last_error": _without(item.address, item.last_error),
         "next_attempt_at": clock.rfc3339(item.next_attempt_at) if waiting else None,
         "created_at": clock.rfc3339(item.created_at),
     }
+
+
+def _without(address: str, error: str | None) -> str | None:
+    """The error of a mail server, which often repeats the address, without it."""
+    if error is None:
+        return None
+    return re.sub(re.escape(address), lambda _: shortened(address), error, flags=re.IGNORECASE)
 
 
 def shortened(address: str) -> str:

@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from limits import RateLimitItem
 
 from authsite.platform.runtime.counters import RATE_LIMITED
+from authsite.platform.settings.rate_limits import RATE_LIMITS
 
 from .limiter import RateLimiter, counted_by
 
 LOGIN = "login-account"
 LONGEST = 15 * 60  # seconds
-LOCKING = (LOGIN, "reauthentication")  # the limits with lockouts
+LOCKING = tuple(name for name, limit in RATE_LIMITS.items() if limit.growing_delay)
 LEVELS = 32  # to look for: more lockouts one after another take weeks
 DAY = 24 * 60 * 60  # seconds
 

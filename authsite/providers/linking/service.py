@@ -13,6 +13,9 @@ from authsite.platform.audit.service import record
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
+from authsite.sign_in import pending
+from authsite.sign_in.factors import state
+from authsite.sign_in.factors.policy import is_asked
 from authsite.sign_in.factors.ways_in import can_sign_in
 from authsite.sign_in.methods.provider import (
     ProvidedIdentity,
@@ -81,15 +84,16 @@ def confirm(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> Renewed
         raise ProviderRefused(ProviderFailure.NOT_RECENT, provider, subject=provided.subject)
     if caller.browser_uuid is None:
         raise SignInEnded
-    now = clock.now()
+    now, since = clock.now(), state.read(ctx, account.id).second_factor_at
     renewed = sessions.confirm(
         ctx,
         account,
         caller.browser_uuid,
         PROVIDER,
         min(provided.auth_time, now),
-        # A second factor is asked for next (`sign_in.step_up`): alone this would lower the level.
-        whole=not reaches(caller.acr, AAL2),
+        # A second factor is asked for next (`sign_in.step_up`): alone this would lower the level,
+        # or be a recent sign-in without the factor.
+        whole=not (reaches(caller.acr, AAL2) or is_asked(ctx.settings, since, now)),
     )
     if renewed is None:
         raise SignInEnded
@@ -106,9 +110,8 @@ def unlink(ctx: Context, user: SignedInUser, identity_id: UUID | None, given: Pr
     Raises what `require_proof` raises, `UnknownIdentity` (also for None),
     `LastSignInMethod` if the user could not sign in any more, and `SignInEnded`.
     """
-    require_proof(ctx, user, given)
     account = user.account
-    notify = may_mail_own_address(ctx, account)
+    notify = require_proof(ctx, user, given, before_code=lambda: may_mail_own_address(ctx, account))
     row = _lock(ctx, account)
     found = identities.list_of(ctx, account.id)
     wanted = next((each for each in found if each.id == identity_id), None)
@@ -117,6 +120,7 @@ def unlink(ctx: Context, user: SignedInUser, identity_id: UUID | None, given: Pr
     if not can_sign_in(ctx, row, [each for each in found if each is not wanted]):
         raise LastSignInMethod
     identities.remove(ctx, account.id, Identity.id == wanted.id)
+    pending.end_begun_with(ctx, account.id, wanted.id)
     began = sessions.begun_with(ctx, account.id, wanted.id)
     for session_id in began:
         active_sessions.end(ctx, account.id, session_id, user.session_id)

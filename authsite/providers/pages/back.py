@@ -2,6 +2,7 @@
 
 import uuid
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
@@ -76,8 +77,15 @@ def _for_signed_in(request: Request, provider: Provider, returned: Returned) -> 
         with transaction(request):
             renewed = linking.confirm(ctx, caller, provided)
         cookies.renew_session(request, renewed)
-    page = (returned.start.next or route_path(request, "authsite.account.security")).partition("?")
-    return go_on(request, f"{page[0]}?done={done}")
+    page = returned.start.next or route_path(request, "authsite.account.security")
+    return go_on(request, _with_done(page, done))
+
+
+def _with_done(page: str, done: str) -> str:
+    """``page`` with what was done; the page `/login/verify` has in its query what it asks for."""
+    path, _, query = page.partition("?")
+    kept = [each for each in parse_qsl(query, keep_blank_values=True) if each[0] != "done"]
+    return f"{path}?{urlencode([*kept, ('done', done)])}"
 
 
 def _sign_in(request: Request, provider: Provider, returned: Returned) -> Response:

@@ -81,15 +81,21 @@ def start(request: Request) -> Response:
     if purpose is not Purpose.SIGN_IN and caller is None:
         return see_other(request, page_path(request, "login.page"))
     ctx.limits.count("login-address", ctx.limits.address)
-    if purpose is Purpose.LINK and caller:
-        require_proof(ctx, caller.signed_in_user(), ProofFields.of(given))
     session_id = caller.browser_uuid if caller and purpose is not Purpose.SIGN_IN else None
     going = Start(purpose, given.remember is not None, request.authsite.next, session_id)
     onward = onward_of(request)
     hint = onward.login_hint if onward and purpose is Purpose.SIGN_IN else None
     if purpose is Purpose.CONFIRM and caller:
         hint = identities.address_at(ctx, caller.acting_user().id, provider.name)
-    url = begin(request, provider, going, login_hint=hint)
+
+    def begun() -> str:
+        return begin(request, provider, going, login_hint=hint)
+
+    if purpose is Purpose.LINK and caller:
+        fields = ProofFields.of(given)
+        url = require_proof(ctx, caller.signed_in_user(), fields, before_code=begun)
+    else:
+        url = begun()
     return lead_on(request, url, reason="provider")
 
 

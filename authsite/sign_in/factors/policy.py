@@ -20,6 +20,14 @@ def is_required(settings: Settings, now: datetime) -> bool:
     return start is None or now >= datetime.combine(start, time(), UTC)
 
 
+def is_asked(settings: Settings, second_factor_at: datetime | None, now: datetime) -> bool:
+    """Whether each sign-in of a user ends with a second factor: the user's wish, or everyone's.
+
+    ``second_factor_at``: the column of the user.
+    """
+    return second_factor_at is not None or is_required(settings, now)
+
+
 def is_met(settings: Settings, amr: tuple[str, ...], now: datetime) -> bool:
     """Whether a sign-in with this ``amr`` may go on, in a browser session or by a refresh.
 

@@ -6,7 +6,14 @@ import sys
 import click
 
 from authsite.cli.results import Done, Facts, Listing, result_command
-from authsite.cli.shared import config_option, examples, limit_option, print_json, transaction
+from authsite.cli.shared import (
+    config_option,
+    examples,
+    limit_option,
+    print_json,
+    reason_option,
+    transaction,
+)
 from authsite.platform.settings import Settings
 from authsite.users import listing, pending, service
 from authsite.users.account import as_json as user_json
@@ -20,7 +27,6 @@ from .shared import (
     last_owner_as_line,
     password_option,
     read_password,
-    reason_option,
     user_argument,
 )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from authsite.cli.results import Done, result_command
-from authsite.cli.shared import examples, transaction
+from authsite.cli.shared import examples, reason_option, transaction
 from authsite.context import Context
 from authsite.platform.settings import Settings
 from authsite.users import service
@@ -20,7 +20,6 @@ from .shared import (
     last_owner_as_line,
     password_option,
     read_password,
-    reason_option,
     user_argument,
 )
 

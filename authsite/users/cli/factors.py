@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from authsite.cli.results import Facts, result_command
-from authsite.cli.shared import examples, transaction
+from authsite.cli.shared import examples, required_reason_option, transaction
 from authsite.platform.settings import Settings
 
 from .shared import facts_of, find, named, user_argument
@@ -38,9 +38,7 @@ def factors(cfg: Settings, email_or_id: str) -> Facts:
     ),
 )
 @user_argument
-@click.option(
-    "--reason", metavar="TEXT", required=True, help="Why, and how it is known who asked for it."
-)
+@required_reason_option("Why, and how it is known who asked for it.")
 @result_command
 def reset_factors(cfg: Settings, email_or_id: str, reason: str) -> Facts:
     """Remove all second factors, passkeys and recovery codes.
@@ -49,11 +47,8 @@ def reset_factors(cfg: Settings, email_or_id: str, reason: str) -> Facts:
     the password. Make sure first who asks for it: an attacker may call as well.
     """
     from authsite.admin.administrator import COMMAND
-    from authsite.admin.reasons import MAX_REASON
     from authsite.admin.users import access
 
-    if not reason.isprintable() or not 0 < len(reason.strip()) <= MAX_REASON:
-        raise click.ClickException(f"--reason: give one line of 1 to {MAX_REASON} characters")
     with transaction(cfg) as ctx:
         found = find(ctx.db, email_or_id)
         removed = access.reset_factors(ctx, COMMAND, found, reason)

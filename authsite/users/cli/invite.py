@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import click
 
 from authsite.cli.results import Listing, result_command
-from authsite.cli.shared import examples, session
-from authsite.groups.cli.shared import by_command, errors_as_lines, reason_option
+from authsite.cli.shared import examples, reason_option, session
+from authsite.groups.cli.shared import by_command, errors_as_lines
 from authsite.platform.settings import Settings
 
 BATCH = 200  # addresses in one transaction

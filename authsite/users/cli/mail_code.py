@@ -3,7 +3,7 @@
 import click
 
 from authsite.cli.results import Listing, result_command
-from authsite.cli.shared import examples, transaction
+from authsite.cli.shared import examples, reason_option, transaction
 from authsite.platform.settings import Settings
 
 from .shared import find, named, user_argument
@@ -26,7 +26,7 @@ COLUMNS = {
     ),
 )
 @user_argument
-@click.option("--reason", metavar="TEXT", help="Why, for the audit trail.")
+@reason_option
 @result_command
 def mail_code(cfg: Settings, email_or_id: str, reason: str | None) -> Listing:
     """Print the codes that a user would get by mail.

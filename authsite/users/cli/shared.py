@@ -21,10 +21,6 @@ password_option: Callable[[Any], Any] = click.option(
     "--password-stdin", is_flag=True, help="Read the password from the first line of input."
 )
 
-reason_option: Callable[[Any], Any] = click.option(
-    "--reason", metavar="TEXT", help="Why, for the audit trail."
-)
-
 
 def facts_of(user: User) -> dict[str, Any]:
     """The user object of the API, and whether the user is enabled.

@@ -113,8 +113,18 @@ def change(request: Request) -> Response:
     """Change a group."""
     given: GroupForm = request.authsite.validated
     by, name = administrator_of(request), request.matchdict["name"]
-    service.change(request.authsite.ctx, by, name, given.values(), given.reason)
+    differing = _differing(_own(request), given.values())
+    service.change(request.authsite.ctx, by, name, differing, given.reason)
     return done(request, _page(request, name), "changed")
+
+
+def _differing(group: ShownGroup, given: GroupValues) -> GroupValues:
+    """The values that differ from those of the group: what is given goes through all members."""
+    return GroupValues(
+        given.title if given.title != group.title else None,
+        given.scopes if set((given.scopes or "").split()) != set(group.scopes) else None,
+        given.require_acr if (given.require_acr or None) != group.require_acr else None,
+    )
 
 
 def ask_delete(request: Request) -> Confirmation:

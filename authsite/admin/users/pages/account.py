@@ -13,7 +13,7 @@ from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Consent, Email, MaybeEmpty, Missing
 from authsite.platform.i18n import _
 from authsite.request_state import Request
-from authsite.users.groups.groups_of_user import groups_of
+from authsite.users.groups.groups_of_user import existing_groups_of
 from authsite.users.groups.models import Group
 from authsite.users.groups.reserved import RESERVED
 from authsite.users.models import User
@@ -197,7 +197,7 @@ def delete(request: Request) -> Response:
 def _groups(request: Request, user: User) -> Mapping[str, Any]:
     """The groups to choose from: the reserved ones, the user's, and the first of the others."""
     db = request.authsite.ctx.db
-    present = set(groups_of(db, user.id))
+    present = set(existing_groups_of(db, user.id))
     query = select(Group.name, Group.title).order_by(Group.name)
     rows = [
         *db.execute(query.limit(MAX_GROUPS)),

@@ -13,6 +13,7 @@ from authsite.cli.shared import (
     json_option,
     open_for,
     print_json,
+    required_reason_option,
     transaction,
     visible,
 )
@@ -20,7 +21,7 @@ from authsite.platform.db.autocommit import snapshot_on
 from authsite.platform.settings import Settings
 
 from .keys import audit_keys
-from .late import MAX_REASON, NotAcceptable, accept
+from .late import NotAcceptable, accept
 from .verification import MOST_PROBLEMS, note
 from .verification import as_json as as_json_object
 from .verification import verify as verify_all
@@ -87,7 +88,7 @@ def _note(cfg: Settings, summary: Summary, problems: int) -> None:
     ),
 )
 @click.argument("seals", metavar="SEAL...", nargs=-1, required=True)
-@click.option("--reason", required=True, help="Why no process sealed for so long.")
+@required_reason_option("Why no process sealed for so long.")
 @json_option
 @config_option
 def accept_late(cfg: Settings, seals: tuple[str, ...], reason: str, as_json: bool) -> None:
@@ -98,12 +99,10 @@ def accept_late(cfg: Settings, seals: tuple[str, ...], reason: str, as_json: boo
     write to the database may have deleted seals, so that authsite has sealed changed events. The
     acceptance is an event of the audit trail, and holds for this very seal.
     """
-    if not reason.strip() or not reason.isprintable() or len(reason) > MAX_REASON:
-        raise click.ClickException(f"--reason: give one line of 1 to {MAX_REASON} characters")
     numbers = [number for text in seals for number in _numbers(text)]
     try:
         with transaction(cfg) as ctx:
-            accepted = [number for number in numbers if accept(ctx, number, reason.strip())]
+            accepted = [number for number in numbers if accept(ctx, number, reason)]
     except NotAcceptable as error:
         raise click.ClickException(
             f"{error}; `authsite audit verify` lists the late ones"

@@ -25,7 +25,6 @@ from .stored import SEALS, late_acceptances, late_seals, moment_of
 from .table import read_segment, seal_of_row, seals_with_ids
 
 LATE = timedelta(hours=1)
-MAX_REASON = 200  # characters
 _AT_MOST = 1000  # late seals that `doctor` reads
 
 
