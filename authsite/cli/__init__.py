@@ -75,7 +75,7 @@ class LazyGroup(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse arguments that are no text in UTF-8, unless they are the path of a file."""
+        """Refuse an argument that is not UTF-8, unless it is the path of a file."""
         for each in args:
             if any("\udc80" <= character <= "\udcff" for character in each) and not exists(each):
                 shown = each.encode("ascii", "backslashreplace").decode()

@@ -266,10 +266,7 @@ def refund_attempt(ctx: Context, row_id: uuid.UUID) -> None:
 
 
 def spend(ctx: Context, pending: Pending) -> bool:
-    """Use the pending login up, in the request's transaction; whether it had not ended.
-
-    Of concurrent requests one deletes the row.
-    """
+    """Use the pending login up; whether it had not ended. Of concurrent requests one deletes it."""
     spent = ctx.db.scalar(
         delete(PendingLogin)
         .where(PendingLogin.key_hash == _hash(pending.key), *_not_ended())
@@ -281,8 +278,8 @@ def spend(ctx: Context, pending: Pending) -> bool:
 
 def end_begun_with(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> None:
     """End the pending logins of the user that began with this identity at a provider."""
-    began = PendingLogin.user_id == user_id, PendingLogin.identity_id == identity_id
-    ctx.db.execute(delete(PendingLogin).where(*began))
+    of_user = PendingLogin.user_id == user_id
+    ctx.db.execute(delete(PendingLogin).where(of_user, PendingLogin.identity_id == identity_id))
 
 
 def _not_ended() -> tuple[ColumnElement[bool], ...]:

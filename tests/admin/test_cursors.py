@@ -47,7 +47,15 @@ def test_it_does_not_say_what_is_in_the_list(site):
         assert len({made, lists.cursor(ctx, COMMAND, LIST, ["ann@example.com"])}) == 2
 
 
-@pytest.mark.parametrize("text", ["x", "x.y", ".", "é.é", "0" * 3000])
+@pytest.mark.parametrize("name", ["a" * 1024, "é" * 1024, "\U0001f600" * 1024])
+def test_that_of_the_longest_name_can_be_read(site, name):
+    with site.db() as db:
+        ctx = acting(db, site.app.registry["authsite"])
+        key = [name, "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"]
+        assert lists.after(ctx, COMMAND, LIST, lists.cursor(ctx, COMMAND, LIST, key)) == key
+
+
+@pytest.mark.parametrize("text", ["x", "x.y", ".", "é.é", "0" * 9000])
 def test_any_other_text_is_refused(site, text):
     with site.db() as db:
         ctx = acting(db, site.app.registry["authsite"])

@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from authsite.admin.groups import listing
+from authsite.groups import members
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
 from authsite.oauth.models import Client
@@ -165,3 +166,36 @@ def test_the_pages_that_end_an_owner_name_the_clients_that_may_administer(site):
     site.client("personal", scope="admin:users:read")
     assert all(sentence in site.http.get(f"/admin/{page}", status=200).text for page in pages)
     assert sentence not in site.http.get(f"/admin/users/{cy.id}/disable", status=200).text
+
+
+def test_values_that_stay_the_same_change_nothing(site, finance):
+    """Of scopes and level that are given, all members are gone through."""
+    administrators.signed_in(site, "owner")
+    path = "/admin/groups/finance/change"
+    form = next(each for each in site.http.get(path).forms.values() if "title" in each.fields)
+    given = {name: form[name].value for name in ("title", "scopes", "require_acr")}
+    with site.db() as db:
+        ann = site.user("ann@example.com", confirmed=True)
+        members.add(context(site, db), "finance", ann.id, Cause("command"))
+    before = len(site.events())
+    act(site, path, **given)
+    assert site.events()[before:] == []
+    act(site, path, **{**given, "title": "Finance"})
+    assert site.events()[before:] == ["group.changed"]
+
+
+def test_a_group_that_is_being_deleted_hinders_no_choice_of_others(site, finance):
+    administrators.signed_in(site, "owner")
+    ann = site.user("ann@example.com", confirmed=True)
+    with site.db() as db:
+        ctx, command = context(site, db), Cause("command")
+        for name in ("big", "ops"):
+            groups.create(ctx, name, GroupValues(name), command)
+        members.add(ctx, "big", ann.id, command)
+    with site.db() as db:
+        assert groups.delete(context(site, db), "big", command)
+    path = f"/admin/users/{ann.id}/groups"
+    shown = site.http.get(path).html.select_one("input[name=shown]")["value"]
+    act(site, path, shown=shown, **{"group:ops": "1"})
+    with site.db() as db:
+        assert list(groups_of(db, ann.id)) == ["big", "ops"]  # it leaves the other one later

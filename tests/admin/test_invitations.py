@@ -1,14 +1,20 @@
 """/v1/admin/invitations and /admin/invitations."""
 
 import json
+from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
+from authsite.oauth.models import Family
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.runtime import clock
 from tests.support import administrators
 from tests.support.invitations import Inviting
 from tests.support.mails import html_of, link_in
 from tests.support.pages import csrf_of
+
+from .acting import sign_in_was
 
 PATH, PAGE = "/v1/admin/invitations", "/admin/invitations"
 WRITE = "admin:invitations:write"
@@ -233,3 +239,33 @@ def test_reasons_are_in_the_trail(site, api):
     with site.db() as db:
         events = db.query(AuditEvent).filter(AuditEvent.event.startswith("invitation")).all()
     assert [each.details["reason"] for each in events] == ["new colleague", "no mail came", "left"]
+
+
+def test_an_invitation_to_a_group_needs_a_recent_proof(site_with):
+    """As a membership does: the invited person may have an account already."""
+    site = site_with(**administrators.SETTINGS, admin_idle="2h")
+    Inviting(site).group("ops", "Operations")
+    administrators.signed_in(site, "owner")
+    api = Api(site, administrators.token(site, f"{WRITE} admin:groups:write"))
+    sign_in_was(site, timedelta(minutes=40))
+    press(site, f"{PAGE}/new", email="ann@example.com")
+    asked = press(site, f"{PAGE}/new", 302, email="bo@example.com", group="ops")
+    assert "/login/verify?" in asked.location
+    api.post(email="cy@example.com", group="ops")
+    with site.db() as db:
+        db.execute(update(Family).values(auth_at=clock.now() - timedelta(hours=1)))
+    api.post(email="dee@example.com")
+    refused = api.post(email="ed@example.com", group="ops", status=401)
+    assert code(refused) == "insufficient_user_authentication"
+    invited = {each["email"] for each in api.get().json["data"]}
+    assert invited == {f"{name}@example.com" for name in ("ann", "cy", "dee")}
+
+
+def test_to_a_group_only_those_send_it_again_who_may_choose_the_group(site, api):
+    made = api.post(email="ann@example.com", group="ops").json
+    before = api.get(f"/{made['id']}").json["expires_at"]
+    administrators.make(site, "security", "security@example.com")
+    other = Api(site, administrators.token(site, WRITE, "security@example.com"))
+    refused = other.post(f"/{made['id']}/resend", status=403)
+    assert 'scope="admin:groups:write"' in refused.headers["WWW-Authenticate"]
+    assert other.get(f"/{made['id']}").json["expires_at"] == before

@@ -128,3 +128,11 @@ def test_one_who_may_only_read_cannot_act(site):
     headers = administrators.token(site, "admin:mail:write")
     site.http.get(MAILS, headers=headers)
     act(site, headers, put(site, kind="reset"), "cancel", status=403)
+
+
+def test_the_error_of_a_mail_server_has_no_whole_address(site, support):
+    id_ = put(site, address="private.person@example.org")
+    error = "550 5.1.1 <Private.Person@example.org>: Recipient address rejected"
+    change(site, id_, state="dead", last_error=error)
+    [shown] = site.http.get(f"{MAILS}?state=dead", headers=support).json["data"]
+    assert shown["last_error"] == "550 5.1.1 <p…@example.org>: Recipient address rejected"

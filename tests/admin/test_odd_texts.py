@@ -92,3 +92,11 @@ def test_a_long_form_is_not_kept_during_a_step_up(site, frozen):
     site.http.post(path, {"csrf_token": csrf, "reason": "\x01" * 20000}, status="*")
     frozen.advance(-660)
     site.http.get(path, status=200)
+
+
+def test_a_field_whose_name_is_no_text_is_an_error_of_the_body(site):
+    administrators.make(site, "owner")
+    headers = administrators.token(site, "admin:groups:write")
+    headers = {**headers, "Content-Type": "application/json"}
+    answer = site.http.post("/v1/admin/groups", r'{"\ud800": 1}', headers=headers, status=422)
+    assert {each["code"] for each in answer.json["errors"]} == {"invalid"}

@@ -204,3 +204,14 @@ def test_whom_nobody_has_confirmed_is_added_with_a_warning(site, commands):
     site.user("cy@example.com")
     commands.run("group", "create", "ops", "--title", "Ops")
     assert "not confirmed" in commands.run("group", "add", "ops", "cy@example.com").stderr
+
+
+@pytest.mark.parametrize("reason", ["a" * 201, "one\nline", "f\udcfcr Ann"])
+def test_a_reason_is_one_line_of_text(site, commands, reason):
+    """The audit trail has it for good, and pages and files show it."""
+    commands.run("group", "create", "ops", "--title", "Operations")
+    before = len(site.events())
+    status, said = (2, "UTF-8") if "\udcfc" in reason else (1, "one line")
+    given = ("group", "add", "ops", "ann@example.com", "--reason", reason)
+    assert said in commands.run(*given, status=status).stderr
+    assert site.events()[before:] == []

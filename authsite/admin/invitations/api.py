@@ -19,6 +19,7 @@ from authsite.platform.http.bodies import Email
 from authsite.request_state import Request
 
 from . import service
+from .recent import require_recent_for
 
 _LIST = "authsite.admin.api.invitations"
 _ONE = f"{_LIST}.invitation"
@@ -84,6 +85,7 @@ def list_invitations(request: Request) -> dict[str, Any]:
 def invite(request: Request) -> InvitationAnswer:
     given: InvitationBody = request.authsite.validated
     ctx, by = request.authsite.ctx, administrator_of(request)
+    require_recent_for(request, given.group)
     request.response.status_int = 202
     return shown(service.invite(ctx, by, given.email, given.group, given.reason))
 

@@ -16,6 +16,7 @@ from authsite.request_state import Request
 from authsite.users import service as users
 
 from . import service
+from .recent import require_recent_for
 
 LIST = "authsite:templates/admin/invitations/list.jinja2"
 FIELDS = "authsite:templates/admin/invitations/new_fields.jinja2"
@@ -66,6 +67,7 @@ def invite(request: Request) -> Response:
     """Invite the owner of an address."""
     given: InviteForm = request.authsite.validated
     ctx, by = request.authsite.ctx, administrator_of(request)
+    require_recent_for(request, given.group, confirming=True)
     service.invite(ctx, by, given.email, given.group or None, given.reason)
     return done(request, _back(request), "invited")
 

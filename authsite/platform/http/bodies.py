@@ -246,7 +246,7 @@ def _is_text(value: str) -> bool:
 
 def _field_error(item: ErrorDetails, model: type[Body]) -> FieldError:
     code = _CODES.get(item["type"], "invalid")
-    if not item["loc"]:  # the name of a field is no text
+    if not item["loc"]:  # the name of a field is not text
         return FieldError(code, None, WORDS[code])
     name = str(item["loc"][0])
     if item["type"] == "extra_forbidden":

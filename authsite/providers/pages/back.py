@@ -84,8 +84,8 @@ def _for_signed_in(request: Request, provider: Provider, returned: Returned) -> 
 def _with_done(page: str, done: str) -> str:
     """``page`` with what was done; the page `/login/verify` has in its query what it asks for."""
     path, _, query = page.partition("?")
-    kept = [each for each in parse_qsl(query, keep_blank_values=True) if each[0] != "done"]
-    return f"{path}?{urlencode([*kept, ('done', done)])}"
+    others = [each for each in parse_qsl(query, keep_blank_values=True) if each[0] != "done"]
+    return f"{path}?{urlencode([*others, ('done', done)])}"
 
 
 def _sign_in(request: Request, provider: Provider, returned: Returned) -> Response:
