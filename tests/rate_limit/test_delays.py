@@ -2,8 +2,10 @@
 
 import pytest
 
-from authsite.platform.rate_limit import delays
+from authsite.platform.rate_limit import counters, delays
 from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.rate_limit.models import LimitCounter
+from tests.support.acting import acting
 from tests.support.statements import stepping_between
 
 NAME = "ann@example.com"
@@ -115,3 +117,24 @@ def test_a_lockout_that_is_refunded_meanwhile_admits_one_attempt(limiter, site_w
     assert done
     assert delays.acquire(limiter, NAME).locked
     assert refused(limiter) == 60
+
+
+@pytest.mark.parametrize("storage", ["database", "memory"])
+@pytest.mark.parametrize("name", delays.LOCKING)
+def test_lifting_limits_leaves_nothing_of_a_lockout(site_with, name, storage):
+    site = site_with(limits="on", limits_storage=storage)
+    limiter = site.app.registry["authsite"].rate_limits
+    for closes in (False, False, False, False, True):
+        assert delays.acquire(limiter, NAME, name=name).locked is closes
+    with pytest.raises(TooManyAttempts):
+        delays.acquire(limiter, NAME, name=name)
+    with site.db() as db:
+        assert counters.end(acting(db, site.app.registry["authsite"]), [NAME])
+    with site.db() as db:
+        assert db.query(LimitCounter).count() == 0
+    for closes in (False, False, False, False, True):
+        assert delays.acquire(limiter, NAME, name=name).locked is closes
+
+
+def test_every_limit_with_lockouts_is_known():
+    assert set(delays.LOCKING) == {"login-account", "reauthentication", "second-factor"}
