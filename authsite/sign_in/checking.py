@@ -63,8 +63,11 @@ def check(
     return wrong
 
 
-def fail(ctx: Context, pending: Pending, wrong: Wrong) -> Wrong:
-    """Count a login that a wrong further proof has failed, and tell its user; ``wrong`` again."""
+def fail(ctx: Context, pending: Pending, wrong: Wrong, *, stored: bool = True) -> Wrong:
+    """Count a login that a wrong further proof has failed, and tell its user; ``wrong`` again.
+
+    ``stored``: whether the failure is in the row of the pending login.
+    """
     LOGINS.add("failed")
-    factor_notices.note_failure(ctx, pending.account, pending.amr)
+    factor_notices.note_failure(ctx, pending.account, pending.amr, more=0 if stored else 1)
     return wrong

@@ -106,7 +106,7 @@ def complete_at_once(
     """
     verified = check(ctx, pending, method, given, *attempts_of(pending))
     if isinstance(verified, Wrong):
-        return fail(ctx, pending, verified)
+        return fail(ctx, pending, verified, stored=False)
     amr = tuple(dict.fromkeys((*pending.amr, *verified.amr)))
     done = _completed(ctx, verified, pending, amr)
     if after := method_of(ctx, method).after:

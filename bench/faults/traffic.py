@@ -17,6 +17,9 @@ PASSWORD = "green otter 31 lamp"  # not the example that the server prints at it
 RESET_PAGE = "https://app.example.com/reset"
 RATES = {"guard": 26, "refresh": 10, "login": 4, "forgot": 0.5}  # a second: 40, as R1 has them
 TIMEOUT = 30  # seconds for an answer; a browser waits longer
+# Seconds for which a connection may be unused. nginx closes it after 75, perhaps while the next
+# request is on its way (RFC 9112, section 9.3.1).
+UNUSED = 30
 TOKEN = "/v1/oauth/token"
 
 
@@ -95,7 +98,7 @@ class Traffic:
         await asyncio.gather(*(self._stream(kind, rate) for kind, rate in self.rates.items()))
         if self._under_way:
             await asyncio.wait(self._under_way)
-        for _reader, writer in self._idle:
+        for _until, _reader, writer in self._idle:
             writer.close()
 
     async def _stream(self, kind, rate):
@@ -190,9 +193,10 @@ class Traffic:
 
     async def _exchange(self, request):
         while self._idle:
-            reader, writer = self._idle.pop()
-            if not (reader.at_eof() or writer.is_closing()):
+            until, reader, writer = self._idle.pop()
+            if time.monotonic() < until and not (reader.at_eof() or writer.is_closing()):
                 break
+            writer.close()
         else:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
@@ -205,7 +209,7 @@ class Traffic:
         except BaseException:
             writer.close()
             raise
-        self._idle.append((reader, writer))
+        self._idle.append((time.monotonic() + UNUSED, reader, writer))
         return int(head[0].split(" ")[1]), headers, text
 
 

@@ -62,3 +62,11 @@ def test_what_was_right_in_the_end_does_not_count(site, frozen):
         frozen.advance(60)
         factors.resume(site, key, "totp", code=factors.code_now())
     assert known(site) == []
+
+
+def test_a_code_in_the_request_with_the_password_counts_alike(site):
+    keys = site.client()
+    form = {"grant_type": "password", "username": "ann@example.com", "password": PASSWORD}
+    for mails in (0, 0, 1, 0):
+        site.token(keys, 400, **form, otp="000000")
+        assert len(known(site)) == mails

@@ -113,17 +113,20 @@ def send_reset(ctx: Context, recipient: Recipient) -> None:
     outbox.put(ctx, outbox.NewMail("factors_reset", recipient))
 
 
-def note_failure(ctx: Context, account: Account | None, amr: tuple[str, ...]) -> None:
+def note_failure(
+    ctx: Context, account: Account | None, amr: tuple[str, ...], *, more: int = 0
+) -> None:
     """Tell the user, once a day, of wrong factors behind the right password.
 
-    ``amr``: what was proved before. Call it after a failed attempt has been counted, and before the
-    transaction has written: the notice is committed apart. It needs `FAILURES` of them, over all
-    pending logins of a day.
+    ``amr``: what was proved before. ``more``: failures that are stored later. Call it after a
+    failed attempt has been counted, and before the transaction has written: the notice is committed
+    apart. It needs `FAILURES` of them, over all pending logins of a day.
     """
     if account is None or not set(PASSWORD) <= set(amr):
         return
     counted = FAILED.one(ctx.database, user_id=account.id, since=clock.now() - DAY)
-    if counted is None or (counted.failures or 0) < FAILURES or counted.notified:
+    failures = more + (counted.failures or 0 if counted else 0)
+    if failures < FAILURES or (counted and counted.notified):
         return
     subject = limit_subject(account.id), "second factor"
     if account.confirmed and ctx.limits.allows("failed-logins-notice", *subject):
