@@ -42,7 +42,7 @@ from .factors.page_errors import FactorMissing, WrongFactor
 from .factors.policy import is_asked
 from .factors.state import FactorState
 from .method import METHODS, Pending, Target, Wrong, second_factors
-from .methods.mail_code.session_codes import check_of_session
+from .methods.mail_code import session_codes
 from .reauthentication import StoredProof
 from .sessions import proved
 from .sessions.service import RenewedSession
@@ -100,7 +100,7 @@ def find_missing(ctx: Context, user: SignedInUser, wanted: Wanted) -> Missing:
 def prove(ctx: Context, user: SignedInUser, wanted: Wanted, given: Given) -> RenewedSession | None:
     """Check what is missing, and write it: the new key of the session; None if nothing is.
 
-    The password is checked first: a right code is not used up beside a wrong one. Raises
+    The first proof is checked first: a right factor is not used up beside a wrong one. Raises
     `MissingCurrentPassword` and `FactorMissing`; `WrongCurrentPassword` and `WrongFactor`, after
     which the audit row is kept; `WrongMailCode`; `ProofRequired` for a user without a password who
     has neither confirmed at a provider nor given a mailed code; `TooManyAttempts` before any
@@ -113,7 +113,7 @@ def prove(ctx: Context, user: SignedInUser, wanted: Wanted, given: Given) -> Ren
     first, second = _check(ctx, user, stored, missing, given)
     by_mail = first == EMAIL
     # Last: a refused request does not use the code up.
-    if by_mail and not check_of_session(ctx, user, given.mail_code or ""):
+    if by_mail and not session_codes.use_up(ctx, user):
         raise WrongMailCode
     amr, auth_at = _outcome(user, missing, first, second)
     if user.browser_session_id is None:
@@ -199,7 +199,7 @@ def _find(ctx: Context, user: SignedInUser, stored: StoredProof, wanted: Wanted)
 def _check(
     ctx: Context, user: SignedInUser, stored: StoredProof, missing: Missing, given: Given
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The ``amr`` of the first proof, whose mailed code is not checked yet, and of the second one.
+    """The ``amr`` of the first proof, whose mailed code is not used up yet, and of the second one.
 
     No first proof beside a second one that is everything.
     """
@@ -221,6 +221,8 @@ def _check_first(
         return ()
     if not missing.by_password:
         if given.mail_code is not None:
+            if not session_codes.is_right(ctx, user, given.mail_code):
+                raise WrongMailCode
             return EMAIL
         if missing.confirmed is None:
             raise ProofRequired

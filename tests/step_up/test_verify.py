@@ -200,6 +200,20 @@ def test_a_user_without_a_password_gives_a_mailed_code_and_a_factor(site, frozen
     assert proved(site) == (("email", "otp"), clock.now())
 
 
+def test_a_factor_is_not_used_up_beside_a_wrong_mailed_code(site, frozen):
+    """A recovery code would be gone, and its notice, which is mailed with the success, too."""
+    enter(site, "idp", "otp")
+    without_password(site, site.ann)
+    frozen.advance(601)
+    page = asked_at(site, "/recent").forms[0].submit(status=303).follow()
+    page = page.click("Use a recovery code")
+    again = give(page, 422, mail_code="BBBB-BBBB", code=site.codes[0])
+    assert "recovery_code.used" not in site.events()
+    give(again, mail_code=mailed_code(site), code=site.codes[0])
+    assert proved(site) == (("email", "recovery"), clock.now())
+    assert "recovery_code.used" in site.events()
+
+
 def test_a_script_gets_what_is_missing_in_a_header(site, frozen):
     enter(site, "pwd")
     script = {"Accept": "application/json"}

@@ -86,14 +86,21 @@ def send_to_session(ctx: Context, user: SignedInUser) -> None:
 
 
 def check_of_session(ctx: Context, user: SignedInUser, code: str) -> bool:
+    """Whether ``code`` is the one that was mailed to the user for this sign-in; uses it up.
+
+    See `is_right` and `use_up`. Call it after all other checks, and before the request has written
+    anything. Raises `TooManyAttempts`.
+    """
+    return is_right(ctx, user, code) and use_up(ctx, user)
+
+
+def is_right(ctx: Context, user: SignedInUser, code: str) -> bool:
     """Whether ``code`` is the one that was mailed to the user for this sign-in.
 
-    A right one is used up in the request's transaction: a request that is rolled back leaves it.
-    So call it after all other checks, and before the request has written anything. The attempt is
-    counted before the check, for the code and for the user. Raises `TooManyAttempts`.
+    The attempt is counted before the check, for the code and for the user: call it before the
+    request has written anything. Raises `TooManyAttempts`.
     """
-    values = {"session_id": user.session_id, "user_id": user.account.id, "now": clock.now()}
-    found = SESSION_CODE.one(ctx.database, **values)
+    found = _find(ctx, user)
     owner = owner_of_user(user.account.id, found.recognition_version if found else 0)
     with ctx.limits.second_factor(owner) as attempt:
         counted = found and pending.count_attempt(ctx, found.id)
@@ -104,10 +111,24 @@ def check_of_session(ctx: Context, user: SignedInUser, code: str) -> bool:
         record_apart(ctx, Event.FACTOR_FAILED, user_id=user.account.id, details=details)
         return False
     pending.refund_attempt(ctx, found.id)
-    used = ctx.db.scalar(
+    return True
+
+
+def use_up(ctx: Context, user: SignedInUser) -> bool:
+    """End the code in the request's transaction; False if it has ended in the meantime.
+
+    A request that is rolled back leaves it.
+    """
+    found = _find(ctx, user)
+    used = found and ctx.db.scalar(
         delete(PendingLogin)
         .where(PendingLogin.id == found.id, PendingLogin.expires_at > clock.now())
         .returning(PendingLogin.id)
         .execution_options(synchronize_session=False)
     )
     return used is not None
+
+
+def _find(ctx: Context, user: SignedInUser) -> SessionCode | None:
+    values = {"session_id": user.session_id, "user_id": user.account.id, "now": clock.now()}
+    return SESSION_CODE.one(ctx.database, **values)
