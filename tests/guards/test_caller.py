@@ -56,7 +56,7 @@ def site(host_with):
     return made
 
 
-def test_trial_14_the_caller_of_a_token_is_json_ready(site):
+def test_trial_14_the_caller_of_a_token_is_json_ready(site, frozen):
     keys = site.client(scope="a b", default_scope="b a")
     headers = bearer(site.login(keys)["access_token"])
     me = site.http.get("/v1/user", headers=headers).json
@@ -78,7 +78,7 @@ def test_trial_14_the_caller_of_a_token_is_json_ready(site):
         "groups": [],
         "acr": "aal1",
         "amr": ["pwd"],
-        "auth_time": int(clock.now().timestamp()),
+        "auth_time": int(frozen.at.timestamp()),
     }
     assert site.http.get("/api/caller", headers=headers).json == wanted
     assert site.http.get("/api/values", headers=headers).json == wanted
