@@ -41,7 +41,7 @@ def export_own(ctx: Context, user: SignedInUser, given: ProofFields) -> dict[str
         ctx,
         user,
         given,
-        before_code=lambda: ctx.limits.count("export", limit_subject(account.id)),
+        before_writing=lambda: ctx.limits.count("export", limit_subject(account.id)),
     )
     unchanged = unchanged_since(account.epoch)
     found = ctx.db.scalar(select(User).where(User.id == account.id, *unchanged))

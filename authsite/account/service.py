@@ -83,7 +83,7 @@ def change_password(
         user,
         given,
         lambda: _weaknesses(ctx, password, user.account),
-        before_code=lambda: (
+        before_writing=lambda: (
             ctx.passwords.hash(password),
             may_mail_own_address(ctx, user.account),
         ),

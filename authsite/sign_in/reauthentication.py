@@ -37,7 +37,7 @@ from .errors import (
     WrongCurrentPassword,
     WrongMailCode,
 )
-from .methods.mail_code.session_codes import check_of_session
+from .methods.mail_code import session_codes
 from .methods.passkeys.models import Passkey
 from .methods.totp.models import TotpFactor
 from .sessions.models import BrowserSession
@@ -152,7 +152,7 @@ def require_proof(
     check_others: Callable[[], Sequence[FieldError]] = tuple,
     *,
     with_code: bool = False,
-    before_code: Callable[[], Any] = _nothing,
+    before_writing: Callable[[], Any] = _nothing,
 ) -> Any:
     """Ask a signed-in user for a proof: the one function that all sensitive changes call.
 
@@ -161,9 +161,9 @@ def require_proof(
 
     ``with_code``: a mailed code is asked for, too. Without a password it also stands for the
     confirmation at a provider. ``check_others`` returns the errors of the other fields, so that one
-    response has all errors. It runs after the password was checked. ``before_code`` does what takes
-    time or counts a limit, which must not wait for the write of this request: it runs before a
-    mailed code is checked, since a right one is used up with a write. Returns its result.
+    response has all errors. It runs after the password was checked. ``before_writing`` does what
+    takes time or counts a limit, which must not wait for the transaction of this request: it runs
+    after the proof, and before a mailed code is used up with a write. Returns its result.
 
     Call this function before the request has written anything. Raises `StepUpRequired` for a user
     with a second factor whose sign-in is too old or has none; `MissingCurrentPassword`;
@@ -186,9 +186,11 @@ def require_proof(
         raise WrongCurrentPassword(check_others())
     if others := [*_missing_code(given, with_code), *check_others()]:
         raise ValidationFailed(details=others)
-    prepared = before_code()
+    if with_code and not session_codes.is_right(ctx, user, given.mail_code or ""):
+        raise WrongMailCode
+    prepared = before_writing()
     # Last: a refused request does not use the code up.
-    if with_code and not check_of_session(ctx, user, given.mail_code or ""):
+    if with_code and not session_codes.use_up(ctx, user):
         raise WrongMailCode
     return prepared
 

@@ -36,7 +36,7 @@ from .service import choose_page, mail_link, may_mail, may_mail_own_address, not
 
 
 class _Counted(NamedTuple):
-    """What is known before a mailed code is used up, and which mails the limits allow."""
+    """What is known before the request writes, and which mails the limits allow."""
 
     owner: Account | None = None
     may_mail_new: bool = False
@@ -78,7 +78,7 @@ def request_change(
 
     check_address = partial(address_errors, ctx.settings, email)
     counted: _Counted = require_proof(
-        ctx, user, given, check_address, before_code=look_up_and_count
+        ctx, user, given, check_address, before_writing=look_up_and_count
     )
     if counted.taken:
         raise AddressTaken

@@ -5,7 +5,7 @@ import transaction
 
 from authsite.platform.mail.models import OutboxMessage
 from authsite.sign_in.methods.mail_code import codes
-from authsite.sign_in.methods.mail_code.session_codes import check_of_session
+from authsite.sign_in.methods.mail_code.session_codes import is_right, use_up
 from authsite.users.caller import caller_of
 from tests.support.mails import link_in, text_of
 from tests.support.site import bearer
@@ -15,9 +15,8 @@ from .conftest import add_step, code_in, failures, plant, rows
 
 def spend(request):
     """A view that takes a code; with ``refuse`` the request fails after that."""
-    right = check_of_session(
-        request.authsite.ctx, caller_of(request).signed_in_user(), request.POST["mail_code"]
-    )
+    ctx, user = request.authsite.ctx, caller_of(request).signed_in_user()
+    right = is_right(ctx, user, request.POST["mail_code"]) and use_up(ctx, user)
     request.response.status_int = 200 if right else 422
     if "refuse" in request.POST:
         raise RuntimeError("refused")

@@ -54,7 +54,7 @@ def require(ctx: Context, user: SignedInUser, given: ProofFields) -> None:
 
     Raises what `require_proof` raises, and `TooManyAttempts`.
     """
-    require_proof(ctx, user, given, before_code=lambda: _count(ctx, user))
+    require_proof(ctx, user, given, before_writing=lambda: _count(ctx, user))
 
 
 def require_for_adding(ctx: Context, user: SignedInUser, given: ProofFields) -> Proved:
@@ -69,7 +69,7 @@ def require_for_adding(ctx: Context, user: SignedInUser, given: ProofFields) -> 
     if with_code and not user.account.confirmed:
         require_proof(ctx, user, given)
         raise EmailNotConfirmed
-    require_proof(ctx, user, given, with_code=with_code, before_code=lambda: _count(ctx, user))
+    require_proof(ctx, user, given, with_code=with_code, before_writing=lambda: _count(ctx, user))
     amr = PASSWORD if facts.has_password else amr_of(facts.facts)
     if with_code:
         amr = (*(each for each in amr if each not in EMAIL), *EMAIL)

@@ -76,7 +76,7 @@ def create(
         ctx.limits.count("personal-tokens", limit_subject(account.id))
         return may_mail_own_address(ctx, account)
 
-    notify = require_proof(ctx, user, given, before_code=count)
+    notify = require_proof(ctx, user, given, before_writing=count)
     # Locked, so that the limit holds for concurrent requests.
     if users.lock_unchanged(ctx.db, account.id, account.epoch) is None:
         raise SignInEnded

@@ -111,7 +111,9 @@ def unlink(ctx: Context, user: SignedInUser, identity_id: UUID | None, given: Pr
     `LastSignInMethod` if the user could not sign in any more, and `SignInEnded`.
     """
     account = user.account
-    notify = require_proof(ctx, user, given, before_code=lambda: may_mail_own_address(ctx, account))
+    notify = require_proof(
+        ctx, user, given, before_writing=lambda: may_mail_own_address(ctx, account)
+    )
     row = _lock(ctx, account)
     found = identities.list_of(ctx, account.id)
     wanted = next((each for each in found if each.id == identity_id), None)

@@ -93,7 +93,7 @@ def start(request: Request) -> Response:
 
     if purpose is Purpose.LINK and caller:
         fields = ProofFields.of(given)
-        url = require_proof(ctx, caller.signed_in_user(), fields, before_code=begun)
+        url = require_proof(ctx, caller.signed_in_user(), fields, before_writing=begun)
     else:
         url = begun()
     return lead_on(request, url, reason="provider")

@@ -85,15 +85,6 @@ def send_to_session(ctx: Context, user: SignedInUser) -> None:
     put(ctx, row.id, account, "change_code")
 
 
-def check_of_session(ctx: Context, user: SignedInUser, code: str) -> bool:
-    """Whether ``code`` is the one that was mailed to the user for this sign-in; uses it up.
-
-    See `is_right` and `use_up`. Call it after all other checks, and before the request has written
-    anything. Raises `TooManyAttempts`.
-    """
-    return is_right(ctx, user, code) and use_up(ctx, user)
-
-
 def is_right(ctx: Context, user: SignedInUser, code: str) -> bool:
     """Whether ``code`` is the one that was mailed to the user for this sign-in.
 
