@@ -27,7 +27,8 @@ class Answer(NamedTuple):
 def logins(login, server):
     """A row of rates, as ``benchlib.measure`` returns it.
 
-    ``login`` gets a function that sends one request, and answers whether the login succeeded.
+    ``login`` gets a function that sends one request, and answers whether the login succeeded; None
+    if it was refused for the moment, and does not count.
     """
     rows = []
     for number in range(RUNS + 1):
@@ -48,12 +49,13 @@ def logins(login, server):
         "seconds": SECONDS,
         "foreign_cores": round(max(foreign for _, foreign in done), 2),
         "bad_status": sum(row["bad"] for row, _ in done),
+        "refused": sum(row["refused"] for row, _ in done),
         "socket_errors": 0,
     }
 
 
 def _run(login, seconds):
-    times, bad = [], []
+    times, bad, refused = [], [], []
     until = time.monotonic() + seconds
 
     def work():
@@ -67,10 +69,11 @@ def _run(login, seconds):
 
         while time.monotonic() < until:
             began = time.monotonic()
-            if login(send):
+            succeeded = login(send)
+            if succeeded:
                 times.append(time.monotonic() - began)
             else:
-                bad.append(1)
+                (refused if succeeded is None else bad).append(1)
                 time.sleep(PAUSE)
         connection.close()
 
@@ -87,4 +90,5 @@ def _run(login, seconds):
         "p50_ms": round(cuts[49] * 1000, 1),
         "p99_ms": round(cuts[98] * 1000, 1),
         "bad": len(bad),
+        "refused": len(refused),
     }
