@@ -100,3 +100,11 @@ def test_a_field_whose_name_is_no_text_is_an_error_of_the_body(site):
     headers = {**headers, "Content-Type": "application/json"}
     answer = site.http.post("/v1/admin/groups", r'{"\ud800": 1}', headers=headers, status=422)
     assert {each["code"] for each in answer.json["errors"]} == {"invalid"}
+
+
+def test_what_is_no_text_is_not_found_to_be_deleted(site):
+    administrators.make(site, "owner")
+    headers = administrators.token(site, " ".join(ROLES["owner"]))
+    for path in ("groups/a%00", "clients/a%00", "invitations/a%00", "groups/a%00/members/a%00"):
+        answer = site.http.delete_json(f"/v1/admin/{path}", {}, headers=headers, status="*")
+        assert answer.status_int < 500, (path, answer)

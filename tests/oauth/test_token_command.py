@@ -188,3 +188,15 @@ def test_the_resource_and_the_session_are_shown(site_with, tmp_path):
     [family] = [each for each in site.families() if each.session_id is None]
     personal = show(commands, created(site, login))
     assert (personal["audience"], personal["session"]) == (None, str(family.id))
+
+
+def test_a_sign_in_without_the_second_factor_that_is_required_now_is_inactive(
+    site, tmp_path, keys, commands
+):
+    tokens = site.login(keys)
+    later = Commands(site, tmp_path, second_factor="required")
+    for name in ("access_token", "refresh_token"):
+        shown = show(later, tokens[name])
+        assert (shown["active"], "second factor" in shown["reason"]) == (False, True)
+    personal = created(site, tokens["access_token"])
+    assert show(later, personal)["active"] is True
