@@ -80,7 +80,7 @@ class LazyGroup(click.Group):
             if any("\udc80" <= character <= "\udcff" for character in each) and not exists(each):
                 shown = each.encode("ascii", "backslashreplace").decode()
                 raise click.UsageError(
-                    f"The argument {shown!r} is not UTF-8. Use a terminal and a locale with UTF-8.",
+                    f"The argument '{shown}' is not UTF-8. Use a terminal and a locale with UTF-8.",
                     ctx,
                 )
         return super().parse_args(ctx, args)
