@@ -164,14 +164,15 @@ def _path_of(request: Request) -> bytes:
 def _at(
     request: Request, registered: Iterable[ProtectedResource], path: bytes
 ) -> ProtectedResource | None:
-    """The resource at ``path``, also where a proxy has stripped the path of `base-url` from it."""
-    stripped = unquote_to_bytes(request.authsite.address.mount) + path
-    found = [
-        each
-        for each in registered
-        if path.startswith(each.folder) or stripped.startswith(each.folder)
-    ]
-    return max(found, key=lambda each: len(each.path), default=None)
+    """The resource at ``path``; if there is none, at the path below that of `base-url`.
+
+    A proxy may have stripped the latter.
+    """
+    for place in (path, unquote_to_bytes(request.authsite.address.mount) + path):
+        found = [each for each in registered if place.startswith(each.folder)]
+        if found:
+            return max(found, key=lambda each: len(each.path))
+    return None
 
 
 def _normalized(path: bytes) -> bytes:

@@ -182,3 +182,22 @@ def test_the_path_of_base_url_is_part_of_the_resource(host_with, kept):
     ask(site, "/mcp", token_for(site, keys, uri), 200)
     refused = ask(site, "/mcp", token_for(site, keys, None), 401)
     assert "/.well-known/oauth-protected-resource/app/mcp" in refused.headers["WWW-Authenticate"]
+
+
+def test_a_resource_outside_the_path_of_base_url_stays_apart(host_with):
+    """What is at the path itself counts first, whatever a proxy may have stripped."""
+    outside, below = "https://app.example.org/mcp", "https://app.example.org/app/mcp"
+
+    def build(config):
+        config.add_protected_resource(outside)
+        config.add_protected_resource(below)
+        config.add_route("mcp", "/mcp", guard="api", scope="notes:read")
+        config.add_view(hello, route_name="mcp")
+
+    site = host_with(build, base_url="https://app.example.org/app", scopes="notes:read: Read")
+    site.user(confirmed=True)
+    for uri in (outside, below):
+        resource(site, uri, "notes:read")
+    keys = site.client(scope="notes:read", default_scope="notes:read")
+    ask(site, "/mcp", token_for(site, keys, outside), 200)
+    ask(site, "/mcp", token_for(site, keys, below), 401)

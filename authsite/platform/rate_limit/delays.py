@@ -1,8 +1,8 @@
 """Limits on password guessing: some free attempts, then one after each of growing lockouts.
 
-The limits ``login-account`` and ``reauthentication`` work like this, independently. Within one
-window the limit's number of attempts is free. The last of them locks the account for one window;
-after that, one attempt is allowed, which locks it for twice as long, and so on up to `LONGEST`
+The limits with ``growing_delay`` work like this, independently. Within one window the limit's
+number of attempts is free. The last of them locks the account for one window; after that, one
+attempt is allowed, which locks it for twice as long, and so on up to `LONGEST`
 seconds. Rejected attempts do not extend the lockout, so an attacker cannot keep an account locked.
 The state expires after a day, which bounds guessing to about 100 attempts a day (NIST SP 800-63B-4,
 section 3.2.2).
