@@ -1,6 +1,7 @@
 """``authsite serve``: the service on Granian."""
 
 import os
+from contextlib import ExitStack
 
 import click
 
@@ -14,8 +15,8 @@ from authsite.server.systemd import tell_systemd
 from .doctor import examine
 from .shared import config_path, examples, ini_option, settings_of
 from .starting import (
-    check_application,
     claim_port,
+    prepare_application,
     refuse_other_installation,
     refuse_other_programs,
 )
@@ -62,49 +63,54 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
     warnings = start_warnings(cfg, ini, environment(folder_of(ini)))
     for warning in warnings:
         click.secho(f"note: {warning}", err=True)
-    claimed = claim_port(host, port)
-    # Imported now, so that an invalid setting is reported without the time that this takes.
-    with no_collections():
-        refuse_other_installation(cfg)
-        from granian import Granian
-        from granian.constants import HTTPModes, Interfaces, Loops
-        from granian.http import HTTP1Settings
+    with ExitStack() as stack:
+        stack.enter_context(claim_port(host, port))
+        # Imported now, so that an invalid setting is reported without the time that this takes.
+        with no_collections():
+            refuse_other_installation(cfg)
+            from granian import Granian
+            from granian.constants import HTTPModes, Interfaces, Loops
+            from granian.http import HTTP1Settings
 
-        from authsite.monitoring.workers import metrics_folder
-        from authsite.platform.logs import configure
-        from authsite.platform.mail.copies import may_show, shared_folder
-        from authsite.server.failure import failure_in
+            from authsite.monitoring.workers import metrics_folder
+            from authsite.platform.logs import configure
+            from authsite.platform.mail.copies import may_show, shared_folder
+            from authsite.server.failure import failure_in
+            from authsite.server.worker import prepared
 
-        check_application(path)
-    os.environ["AUTHSITE_CONFIG"] = str(path.absolute())
-    workers = workers or usable_cores()
-    # glibc has memory arenas for each thread; sixteen threads would use a third more memory.
-    os.environ.setdefault("MALLOC_ARENA_MAX", "2")
-    local_url = f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"
-    for finding in examine(config, application=False):
-        if finding.state == "wrong" and not any(finding.subject in each for each in warnings):
-            click.secho(f"WRONG  {finding.subject}: {finding.message}", err=True, fg="red")
-    click.echo(greeting(cfg, local_url, shows_mail=may_show(cfg, host)))
-    configure(as_json=cfg.production)
-    server = Granian(
-        "authsite.server.worker:application",
-        factory=True,
-        address=host,
-        port=port,
-        interface=Interfaces.ASGINL,  # ASGI without lifespan events; see server/asgi.py
-        loop=Loops.auto,  # uvloop if it is installed
-        http=HTTPModes.http1,  # the protocol between a proxy and the server behind it
-        http1_settings=HTTP1Settings(max_buffer_size=MAX_HEAD),
-        workers=workers,
-        workers_kill_timeout=10,  # seconds in which requests can be completed
-        websockets=False,
-        log_access=False,  # the bridge logs requests, with their errors; see request_log.py
-        log_dictconfig=LOGGERS,
-        respawn_failed_workers=True,
-    )
-    end_workers_that_start()
-    tell_systemd(host, port)
-    with claimed, shared_folder(cfg, host), metrics_folder() as folder:
+            # The application has these folders, so they are made before it.
+            stack.enter_context(shared_folder(cfg, host))
+            folder = stack.enter_context(metrics_folder())
+            prepare_application(path)
+        os.environ["AUTHSITE_CONFIG"] = str(path.absolute())
+        workers = workers or usable_cores()
+        # glibc has memory arenas for each thread; sixteen threads would use a third more memory.
+        os.environ.setdefault("MALLOC_ARENA_MAX", "2")
+        local_url = f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"
+        for finding in examine(config, application=False):
+            if finding.state == "wrong" and not any(finding.subject in each for each in warnings):
+                click.secho(f"WRONG  {finding.subject}: {finding.message}", err=True, fg="red")
+        click.echo(greeting(cfg, local_url, shows_mail=may_show(cfg, host)))
+        configure(as_json=cfg.production)
+        server = Granian(
+            "authsite.server.worker:application",
+            factory=True,
+            address=host,
+            port=port,
+            interface=Interfaces.ASGINL,  # ASGI without lifespan events; see server/asgi.py
+            loop=Loops.auto,  # uvloop if it is installed
+            http=HTTPModes.http1,  # the protocol between a proxy and the server behind it
+            http1_settings=HTTP1Settings(max_buffer_size=MAX_HEAD),
+            workers=workers,
+            workers_kill_timeout=10,  # seconds in which requests can be completed
+            websockets=False,
+            log_access=False,  # the bridge logs requests, with their errors; see request_log.py
+            log_dictconfig=LOGGERS,
+            respawn_failed_workers=True,
+        )
+        server.on_reload(prepared.cache_clear)  # SIGHUP: new workers read the settings again
+        end_workers_that_start()
+        tell_systemd(host, port)
         try:
             server.serve()
         finally:

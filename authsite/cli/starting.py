@@ -25,12 +25,16 @@ def other_program(ini: Mapping[str, str]) -> str:
     return factory or use
 
 
-def application_error(path: Path) -> str:
-    """Why the application of the ini at ``path`` cannot be made; empty if it can be."""
-    from authsite.server.worker import created, failure_of
+def application_error(path: Path, *, keep: bool = False) -> str:
+    """Why the application of the ini at ``path`` cannot be made; empty if it can be.
+
+    ``keep``: the workers that are forked from this process have it then.
+    """
+    from authsite.server.worker import created, failure_of, prepared
 
     try:
-        created(path).registry["authsite"].database.dispose()
+        app = prepared(path.absolute()) if keep else created(path)
+        app.registry["authsite"].database.dispose()
     except Exception as error:
         return failure_of(error)
     return ""
@@ -84,10 +88,10 @@ def refuse_other_installation(cfg: Settings) -> None:
         database.dispose()
 
 
-def check_application(path: Path) -> None:
-    """Raise `click.ClickException` if the application of the workers cannot be made.
+def prepare_application(path: Path) -> None:
+    """Make the application that the workers have, who are forked from this process.
 
-    The workers are forked from this process, so they do not import again.
+    Raises `click.ClickException` if it cannot be made.
     """
-    if error := application_error(path):
+    if error := application_error(path, keep=True):
         raise click.ClickException(error)

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -12,14 +13,7 @@ from urllib.parse import unquote
 from authsite.monitoring import HEALTH_PATH
 from authsite.platform.mail.copies import FOLDER_VARIABLE
 from authsite.platform.runtime.slots import THREADS
-from authsite.platform.settings import (
-    Settings,
-    SettingsError,
-    environment,
-    folder_of,
-    load,
-    read_ini,
-)
+from authsite.platform.settings import Settings, SettingsError, read_ini
 
 from .asgi import AsgiBridge
 from .failure import end_service
@@ -63,9 +57,11 @@ def failure_of(error: Exception) -> str:
 
 
 def _application(path: Path) -> AsgiBridge:
-    _configure_log(path)
-    wsgi = created(path)
+    from authsite.platform.logs import configure
+
+    wsgi = prepared(path)
     services: Services = wsgi.registry["authsite"]
+    configure(as_json=services.settings.production)
     active = ACTIVE[services.database.transactional.dialect.name]
     mounts = {"", *(unquote(each.mount) for each in wsgi.registry["authsite.http"].addresses)}
     health = frozenset(f"{mount}{HEALTH_PATH}" for mount in mounts)
@@ -98,6 +94,18 @@ def created(path: Path) -> "Router":
     return app
 
 
+@cache
+def prepared(path: Path) -> "Router":
+    """What `created` returns, made once.
+
+    ``authsite serve`` calls this before it forks its workers. They start sooner then, share the
+    memory, and have the same settings; so has one that replaces a worker that was killed. After a
+    reload each worker makes the application itself. What has to be separate in each process is
+    renewed after the fork (`authsite.platform.runtime.forks`).
+    """
+    return created(path)
+
+
 @contextmanager
 def _silent(logger: logging.Logger) -> Iterator[None]:
     level = logger.level
@@ -106,13 +114,6 @@ def _silent(logger: logging.Logger) -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-def _configure_log(path: Path) -> None:
-    from authsite.platform.logs import configure
-
-    ini = read_ini(path)
-    configure(as_json=load(ini, environment(folder_of(ini))).production)
 
 
 def _start_threads(services: "Services") -> None:
@@ -127,8 +128,10 @@ def _start_threads(services: "Services") -> None:
 
 def wsgi_application() -> "Router":
     """The WSGI application of a worker, for another server: measurements compare them."""
-    path = Path(os.environ["AUTHSITE_CONFIG"])
-    _configure_log(path)
-    app = created(path)
-    _start_threads(app.registry["authsite"])
+    from authsite.platform.logs import configure
+
+    app = created(Path(os.environ["AUTHSITE_CONFIG"]))
+    services: Services = app.registry["authsite"]
+    configure(as_json=services.settings.production)
+    _start_threads(services)
     return app

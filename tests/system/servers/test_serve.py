@@ -6,12 +6,14 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import pytest
 
 from tests.support import databases
 from tests.support.home import CHECKOUT
+from tests.support.rotating import reload
 from tests.support.servers import (
     START_SECONDS,
     authsite,
@@ -20,6 +22,23 @@ from tests.support.servers import (
     write_ini,
 )
 from tests.support.site import SECRET, WEB
+
+# The parent of a worker that makes its application itself, as where processes are not forked.
+PARENT = """
+import os, signal
+from authsite.monitoring.workers import metrics_folder
+from authsite.server import worker
+from authsite.server.failure import failure_in
+with metrics_folder() as folder:
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    child = os.fork()
+    if not child:
+        worker.application()
+    signal.sigwait([signal.SIGTERM])
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    print(failure_in(folder))
+"""
 
 
 def test_authsite_serve_answers_and_tells_systemd(fresh_url, tmp_path):
@@ -60,17 +79,43 @@ def test_a_login_page_that_does_not_exist_is_one_message_before_any_worker_start
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
-def test_a_worker_that_cannot_start_ends_the_service_with_its_message(fresh_url, tmp_path):
-    """It was possible when the service began: only the settings of now are wrong."""
+def test_a_worker_that_replaces_another_has_the_settings_of_the_start(fresh_url, tmp_path):
+    """Two workers of one service must not differ, and an ini that is being edited ends nothing."""
     ini = write_ini(tmp_path, databases.migrated(fresh_url))
-    with serving(ini, workers=2) as http:
+    with serving(ini, workers=1) as http:
         ini.write_text(f"{ini.read_text()}authsite.login-page-url = signin\n")
         [pid] = re.findall(r"Spawning worker-1 with PID: (\d+)", http.log.read_text())
         os.kill(int(pid), signal.SIGKILL)
-        assert http.process.wait(START_SECONDS) == 1
-        log = http.log.read_text()
-    assert log.count("authsite.login-page-url = 'signin'") == 1
-    assert log.count("Spawning worker") == 3
+        until = time.monotonic() + START_SECONDS
+        while http.log.read_text().count("Started worker-1") < 2:
+            assert time.monotonic() < until, http.log.read_text()
+            time.sleep(0.05)
+        assert http.get("/v1/user").status_code == 401
+        assert http.process.poll() is None
+
+
+def test_a_reload_reads_the_settings_again(fresh_url, tmp_path):
+    ini = write_ini(tmp_path, databases.migrated(fresh_url))
+    with serving(ini) as http:
+        assert http.get("/docs").status_code == 200
+        ini.write_text(f"{ini.read_text()}authsite.docs-page = off\n")
+        reload(http)
+        assert http.get("/docs").status_code == 404
+
+
+def test_a_worker_that_cannot_start_ends_the_service_with_its_message(tmp_path):
+    ini = write_ini(tmp_path, "sqlite:///missing.sqlite", login_page_url="signin")
+    environment = {**os.environ, "AUTHSITE_CONFIG": str(ini), "AUTHSITE_ENV_FILE": os.devnull}
+    said = subprocess.run(
+        [sys.executable, "-c", PARENT],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        check=True,
+    )
+    assert said.stdout.count("authsite.login-page-url = 'signin'") == 1
+    assert "Traceback" not in said.stderr
 
 
 def test_m10_the_errors_of_doctor_stand_before_the_greeting(fresh_url, tmp_path):
