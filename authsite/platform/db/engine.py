@@ -33,9 +33,11 @@ if TYPE_CHECKING:
 # connections (docs/scaling.md).
 ENGINE_POOL = 4  # connections that an engine keeps open
 ENGINE_OVERFLOW = 4  # more of them, which are closed after use
-# Milliseconds. The caller of a statement that takes longer gets a 503 (D03).
+# Milliseconds. The caller of a statement that takes longer gets a 503 (D03). The driver gives
+# moments in the time zone of the connection, and we need them in UTC (`base.UtcDateTime`).
 PG_OPTIONS = (
     "-c statement_timeout=3000 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000"
+    " -c timezone=UTC"
 )
 CONNECT_TIMEOUT = 3  # seconds
 CONNECT_TIMEOUT_EACH = 2  # with several hosts, which are tried one after the other
