@@ -1,6 +1,6 @@
 """Everything that is stored about a user, as plain values (GDPR, articles 15 and 20).
 
-Packages register their tables and columns (`authsite.user_data`).
+Packages register their tables and columns (`authsite.platform.user_data`).
 """
 
 import uuid
@@ -16,7 +16,7 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import record
 from authsite.platform.db.base import Base
-from authsite.platform.rate_limit import counters, limit_subject
+from authsite.platform.rate_limit import limit_subject, running_counters
 from authsite.platform.rate_limit.limiter import counted_by
 from authsite.platform.runtime import clock
 from authsite.platform.user_data import USER_DATA, UserData
@@ -86,18 +86,18 @@ def list_counters(ctx: Context, user_id: uuid.UUID) -> list[dict[str, Any]]:
     """
     return [
         {"limit": counted_by(key), "count": count, "expires_at": clock.rfc3339(expires_at)}
-        for key, count, expires_at in running_counters(ctx, user_id)
+        for key, count, expires_at in stored_counters(ctx, user_id)
     ]
 
 
-def running_counters(ctx: Context, user_id: uuid.UUID) -> Sequence[counters.Running]:
+def stored_counters(ctx: Context, user_id: uuid.UUID) -> Sequence[running_counters.Running]:
     """`list_counters` as they are stored."""
-    return counters.running(ctx, _subjects(ctx, user_id))
+    return running_counters.find(ctx, _subjects(ctx, user_id))
 
 
 def end_counters(ctx: Context, user_id: uuid.UUID) -> int:
     """End the counters of `list_counters`; how many there were."""
-    return counters.end(ctx, _subjects(ctx, user_id))
+    return running_counters.end(ctx, _subjects(ctx, user_id))
 
 
 def _subjects(ctx: Context, user_id: uuid.UUID) -> tuple[str, ...]:

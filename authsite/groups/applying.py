@@ -22,10 +22,9 @@ from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.tasks.background import BACKGROUND_TASKS
 from authsite.users.groups import labels
-from authsite.users.groups.models import GroupMember
+from authsite.users.groups.models import GroupChange, GroupMember
 
 from . import members
-from .models import GroupChange
 
 BATCH = 500  # members
 LARGE = 1000  # members; of more than that the background task takes the steps

@@ -18,9 +18,9 @@ from authsite.context import Job, Services
 from authsite.platform.runtime.counters import TASK_SUCCESS
 from authsite.platform.tasks.background import Attempts
 from authsite.platform.tasks.transaction import transaction
+from authsite.users.groups.models import GroupChange
 
 from . import applying
-from .models import GroupChange
 
 log = structlog.get_logger("authsite.groups")
 

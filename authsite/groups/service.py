@@ -18,7 +18,7 @@ from authsite.platform.i18n import _
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import is_admin
-from authsite.users.groups.models import Group, GroupMember
+from authsite.users.groups.models import Group, GroupChange, GroupMember
 from authsite.users.groups.reserved import RESERVED, is_reserved
 from authsite.users.levels import LEVELS
 
@@ -26,7 +26,6 @@ from . import applying
 from .applying import Effect
 from .errors import GroupEnding, GroupInUse, GroupTaken, InvalidGroup, ReservedName, UnknownGroup
 from .lookup import find, is_name
-from .models import GroupChange
 
 MAX_TITLE, MAX_SCOPE = 100, 1024  # characters: the size of the columns
 

@@ -1,6 +1,6 @@
 """Find the user of a login name, check the password, and remember a browser.
 
-`authsite.sign_in.password` is the login with limits and audit events.
+`authsite.sign_in.methods.password` is the login with limits and audit events.
 """
 
 from collections.abc import Sequence

@@ -8,13 +8,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from authsite.groups import applying, applying_task, members, service
-from authsite.groups.models import GroupChange
 from authsite.groups.service import GroupValues
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.tasks.background import BACKGROUND_TASKS
 from authsite.platform.tasks.transaction import transaction
 from authsite.users.groups import labels
+from authsite.users.groups.models import GroupChange
 from authsite.users.models import User
 from tests.support import administrators
 from tests.support.acting import acting

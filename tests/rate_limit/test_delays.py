@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.platform.rate_limit import counters, delays
+from authsite.platform.rate_limit import delays, running_counters
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.rate_limit.models import LimitCounter
 from tests.support.acting import acting
@@ -129,7 +129,7 @@ def test_lifting_limits_leaves_nothing_of_a_lockout(site_with, name, storage):
     with pytest.raises(TooManyAttempts):
         delays.acquire(limiter, NAME, name=name)
     with site.db() as db:
-        assert counters.end(acting(db, site.app.registry["authsite"]), [NAME])
+        assert running_counters.end(acting(db, site.app.registry["authsite"]), [NAME])
     with site.db() as db:
         assert db.query(LimitCounter).count() == 0
     for closes in (False, False, False, False, True):

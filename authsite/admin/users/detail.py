@@ -89,7 +89,7 @@ def locked_until(ctx: Context, user_id: UUID) -> datetime | None:
     now = clock.now()
     ends = [
         each.expires_at
-        for each in export.running_counters(ctx, user_id)
+        for each in export.stored_counters(ctx, user_id)
         if each.number > 0 and each.expires_at > now and delays.locks_login(each.key)
     ]
     return max(ends, default=None)

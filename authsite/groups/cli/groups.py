@@ -11,10 +11,10 @@ from authsite.cli.shared import examples, limit_option, reason_option, session, 
 from authsite.context import Context
 from authsite.groups import applying, members, service
 from authsite.groups.members import Member
-from authsite.groups.models import GroupChange
 from authsite.groups.service import GroupValues, ShownGroup
 from authsite.platform.settings import Settings
 from authsite.users.cli.shared import find, user_argument
+from authsite.users.groups.models import GroupChange
 
 from .shared import by_command, errors_as_lines
 

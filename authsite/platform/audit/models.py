@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from authsite.platform.db.base import Base
 
 Detail: TypeAlias = str | dict[str, str | None]
-"""A value of the details: a text, or an `authsite.platform.audit.cause.Actor`."""
+"""A value of the details: a text, or several of them by name, such as who did it."""
 
 
 class AuditEvent(Base):

@@ -1,4 +1,4 @@
-"""Seals values that must be read again: TOTP secrets, signing keys, secrets of webhooks.
+"""Seals values that must be read again: TOTP secrets, private signing keys.
 
 A sealed value is the text ``<fingerprint of its key>.<base64url of nonce, ciphertext and tag>``:
 AES-256-GCM (NIST SP 800-38D) with a random nonce of 96 bits. Each kind of value has a separate

@@ -26,7 +26,7 @@ class Running(NamedTuple):
     expires_at: datetime
 
 
-def running(ctx: Context, subjects: Collection[str]) -> Sequence[Running]:
+def find(ctx: Context, subjects: Collection[str]) -> Sequence[Running]:
     """The counters of ``subjects`` alone: the subject of a user, and login names.
 
     Those that combine one with an address are found only by someone who has that address.
