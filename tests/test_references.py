@@ -1,6 +1,7 @@
 """Modules and names that docstrings and comments refer to exist."""
 
 import importlib
+import inspect
 import re
 from types import ModuleType
 
@@ -34,7 +35,8 @@ def exists(name):
         except ModuleNotFoundError:
             continue
         for part in parts[length:]:
-            found = getattr(found, part, found.__dict__.get("__annotations__", {}).get(part))
+            fields = inspect.get_annotations(found) if isinstance(found, type) else {}
+            found = getattr(found, part, fields.get(part))
             if found is None or isinstance(found, ModuleType):
                 return False
         return True
@@ -43,9 +45,7 @@ def exists(name):
 
 def test_what_is_referred_to_exists():
     missing = {
-        f"{path}: {name}"
-        for name, path in references()
-        if name not in OTHERS and not exists(name)
+        f"{path}: {name}" for name, path in references() if name not in OTHERS and not exists(name)
     }
     assert missing == set()
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from authsite.platform.http.api_metadata import Tag
+from authsite.platform.i18n import _
 from authsite.platform.rate_limit.models import LimitCounter
 from authsite.platform.user_data import UserData
 
@@ -69,6 +70,9 @@ def includeme(config: "Configurator") -> None:
     config.add_user_data(
         UserData("rate_limits", LimitCounter, "count expires_at", rows=list_counters, retained=True)
     )
+    config.add_account_page("account", _("Profile"))
+    config.add_account_page("account.security", _("Security"))
+    config.add_account_page("account.access", _("Access tokens"))
     for section in (*SECTIONS, factor_pages.SECTION):
         config.add_account_section(section)
     for name, builder in mails.BUILDERS.items():

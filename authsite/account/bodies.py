@@ -148,7 +148,9 @@ class PendingAnswer(TypedDict):
 _Rows = list[dict[str, Any]]
 
 
-@response_body("Everything that is stored about the user.")
+@response_body(
+    "Everything that is stored about the user. Other features may add further parts.", closed=False
+)
 class ExportAnswer(TypedDict):
     exported_at: _Moment
     """When this was read."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from authsite.context import Context
 from authsite.platform.audit.service import About
+from authsite.platform.i18n import _
 from authsite.platform.rate_limit.recognized import Recognition
 from authsite.platform.registrations import Registered
 from authsite.users.account import Account
@@ -118,6 +119,29 @@ class Wrong(NamedTuple):
     code: str = "invalid_code"
 
 
+class Words(NamedTuple):
+    """What the pages say where a method is the second proof; in English, as `i18n` has them.
+
+    ``title``: of the page that asks for it. ``way``: the link to it beside another method; its name
+    without one. ``lead``: what to do; it may have ``%(address)s``, the user's. ``label`` and
+    ``hint``: of the field ``code``, which a method without a label does not have; ``autocomplete``:
+    as in HTML; ``digits``: whether the code has digits alone. ``wrong``, ``used`` and ``missing``:
+    what to do after a wrong proof, after a code that was used before, and after an empty field; the
+    last two are those of ``wrong`` without a text.
+    """
+
+    title: str = _("Confirm that it is you")
+    way: str = ""
+    lead: str = ""
+    label: str = _("Code")
+    hint: str = ""
+    autocomplete: str = "one-time-code"
+    digits: bool = False
+    wrong: str = _("This was not accepted. Try again, or use another way.")
+    used: str = ""
+    missing: str = ""
+
+
 class Method(NamedTuple):
     """A way to prove who one is, registered with ``config.add_sign_in_method``.
 
@@ -128,7 +152,8 @@ class Method(NamedTuple):
     it records itself. No transaction is open during `verify`. ``page``: the name of the route that
     asks for it after a first proof. ``always``: every user to whom it is offered is asked for a
     second factor, whatever the account says. ``after``: what follows when its proof has continued
-    a pending login, in the request's transaction.
+    a pending login, in the request's transaction. ``words``: for the pages that ask for it as a
+    second proof.
     """
 
     name: str
@@ -138,6 +163,7 @@ class Method(NamedTuple):
     page: str | None = None
     always: bool = False
     after: Callable[[Context, Account], None] | None = None
+    words: Words = Words()
 
 
 METHODS = Registered[Method]("ways to sign in")
@@ -146,3 +172,9 @@ METHODS = Registered[Method]("ways to sign in")
 def second_factors(ctx: Context, account: Account) -> tuple[Method, ...]:
     """The methods that this user can give as a second factor."""
     return tuple(each for each in METHODS.of(ctx.services).values() if each.offered(ctx, account))
+
+
+def words_of(ctx: Context, name: str | None) -> Words:
+    """The words of the method of this name; those for any method if there is none."""
+    method = METHODS.of(ctx.services).get(name or "")
+    return method.words if method else Words()

@@ -41,7 +41,7 @@ from .factors.names import PASSKEY
 from .factors.page_errors import FactorMissing, WrongFactor
 from .factors.policy import is_asked
 from .factors.state import FactorState
-from .method import METHODS, Pending, Target, Wrong, second_factors
+from .method import METHODS, Pending, Target, Wrong, second_factors, words_of
 from .methods.mail_code import session_codes
 from .reauthentication import StoredProof
 from .sessions import proved
@@ -242,12 +242,12 @@ def _check_second(
         return ()
     usable = (*missing.methods, *missing.alone)
     if given.method not in usable or not given.factor:
-        raise FactorMissing(given.method or "")
+        raise FactorMissing(words_of(ctx, given.method))
     pending = pending_of(user, stored, usable)
     owner = owner_of_user(user.account.id, stored.recognition_version)
     verified = gate.check(ctx, pending, given.method, given.factor, owner)
     if isinstance(verified, Wrong):
-        raise WrongFactor(given.method, verified.code)
+        raise WrongFactor(words_of(ctx, given.method), verified.code)
     return verified.amr
 
 

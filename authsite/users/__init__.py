@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from . import former, mails, released
-from .account_pages import add_account_section
+from .account_pages import add_account_page, add_account_section
 from .recovered import at_recovery, at_recovery_by_mail
 from .user_data import USER_DATA
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def includeme(config: "Configurator") -> None:
-    """Three directives of the configurator, the tables, two cleanups, and the mails about users."""
+    """Four directives of the configurator, the tables, two cleanups, and the mails about users."""
+    config.add_directive("add_account_page", add_account_page)
     config.add_directive("add_account_section", add_account_section)
     config.add_directive("at_recovery", at_recovery)
     config.add_directive("at_recovery_by_mail", at_recovery_by_mail)

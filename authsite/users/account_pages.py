@@ -13,7 +13,6 @@ from pyramid.response import Response
 from authsite.platform.http.address import route_path
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import found, see_other
-from authsite.platform.i18n import _
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock
 from authsite.request_state import Request
@@ -26,12 +25,6 @@ if TYPE_CHECKING:
 
 PAGE = "authsite:templates/account/page.jinja2"
 _PREFIX = "authsite."
-TITLES = {
-    "account": _("Profile"),
-    "account.security": _("Security"),
-    "account.access": _("Access tokens"),
-}
-"""The title of each page, by its route (without ``authsite.``)."""
 
 
 class AccountSection(NamedTuple):
@@ -41,7 +34,7 @@ class AccountSection(NamedTuple):
     template: str
     """It shows the section. Besides its own values it has those of account/layout.jinja2."""
     page: str
-    """One of `TITLES`."""
+    """The route of a page that ``config.add_account_page`` registers."""
     values: Callable[[Request], dict[str, Any]] = lambda _request: {}
     """Returns what the template reads."""
     deleted: str | None = None
@@ -50,6 +43,8 @@ class AccountSection(NamedTuple):
     """The section of the same page below which it is shown; by default it is the last one."""
 
 
+ACCOUNT_PAGES = Registered[str]("account pages")
+"""The title of each page, by its route (without ``authsite.``)."""
 ACCOUNT_SECTIONS = Registered[AccountSection]("sections of the account pages")
 
 
@@ -59,6 +54,14 @@ class AccountPage(NamedTuple):
     route: str
     title: str
     sections: tuple[AccountSection, ...]
+
+
+def add_account_page(config: "Configurator", route: str, title: str) -> None:
+    """Directive: a page of sections, the last one so far in the navigation of the account.
+
+    ``route``: its name without ``authsite.``; its view is `show` under `PAGE`.
+    """
+    ACCOUNT_PAGES.add(config, title, route)
 
 
 def add_account_section(config: "Configurator", section: AccountSection) -> None:
@@ -87,7 +90,7 @@ def _page(request: Request, route: str) -> AccountPage:
         if each.page == route:
             ids = [item.id for item in shown]
             shown.insert(ids.index(each.after) + 1 if each.after else len(shown), each)
-    return AccountPage(route, TITLES[route], tuple(shown))
+    return AccountPage(route, ACCOUNT_PAGES.of(request.authsite.services)[route], tuple(shown))
 
 
 def show(request: Request) -> dict[str, Any]:
@@ -105,7 +108,7 @@ def common_values(request: Request, page: AccountPage) -> dict[str, Any]:
     """The values of account/layout.jinja2."""
     return {
         "user": caller_of(request).acting_user(),
-        "pages": [_page(request, route) for route in TITLES],
+        "pages": [_page(request, route) for route in ACCOUNT_PAGES.of(request.authsite.services)],
         "page_shown": page,
         "now": clock.now(),
         "program": agents.describe,

@@ -6,15 +6,9 @@ from typing import Any
 from authsite.oauth.errors import InvalidGrant
 from authsite.platform.http.errors import ApiError, FieldError
 from authsite.platform.i18n import _
-from authsite.sign_in.factors.page_errors import WRONG_PASSKEY, words_of_used
+from authsite.sign_in.method import Words
 
 REQUIRED = "mfa_required"
-
-WORDS: Mapping[str, str] = {
-    "invalid_code": _("This code is not right. Enter a new one."),
-    "invalid_credential": WRONG_PASSKEY,
-}
-"""What to do after a wrong proof, by the code of `Wrong`."""
 
 
 class MfaRequired(ApiError):
@@ -39,9 +33,9 @@ class WrongProof(InvalidGrant):
 
     keeps_writes = True
 
-    def __init__(self, method: str, code: str, field: str) -> None:
-        """``code``: that of `Wrong`; ``field``: the parameter that had it."""
-        message = words_of(method, code)
+    def __init__(self, words: Words, code: str, field: str) -> None:
+        """``words``: of the method; ``code``: that of `Wrong`; ``field``: what had the proof."""
+        message = message_of_wrong(words, code)
         super().__init__(message, details=[FieldError(code, field, message)])
 
 
@@ -110,11 +104,13 @@ class PasskeysOff(ApiError):
     message = "Passkeys are not available here. Log in with the password."
 
 
-def words_of(method: str, code: str) -> str:
-    """What to do after a wrong proof by this method with this ``code``, that of `Wrong`."""
+def message_of_wrong(words: Words, code: str) -> str:
+    """What to do after a wrong proof; ``words``: of the method, ``code``: that of `Wrong`."""
     if code == "code_used":
-        return words_of_used(method)
-    return WORDS.get(code, WORDS["invalid_code"])
+        return words.used or words.wrong
+    if code == "invalid_credential":
+        return words.wrong
+    return _("This code is not right. Enter a new one.")
 
 
 def _message_of(members: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from authsite.sign_in.factors import enrolling
 from authsite.sign_in.factors.errors import InvalidEnrollment
 from authsite.sign_in.factors.names import PASSKEY, RECOVERY_CODE, TOTP
 from authsite.sign_in.gate import Complete
-from authsite.sign_in.method import METHODS, Pending, Target, Wrong
+from authsite.sign_in.method import METHODS, Pending, Target, Wrong, words_of
 from authsite.sign_in.methods.passkeys import assertion, challenges
 from authsite.sign_in.methods.recovery_codes import codes
 from authsite.users.levels import acr_of
@@ -35,7 +35,7 @@ from .errors import (
     PasskeysOff,
     UnfitEnrollment,
     WrongProof,
-    words_of,
+    message_of_wrong,
 )
 
 PasskeyOptions: TypeAlias = dict[str, Any]
@@ -112,7 +112,7 @@ def go_on(
     except InvalidEnrollment as error:
         raise UnfitEnrollment(error.details) from None
     if isinstance(done, Wrong):
-        raise WrongProof(method, done.code, _field_of(method))
+        raise WrongProof(words_of(ctx, method), done.code, _field_of(method))
     if isinstance(done, Pending):
         raise required.answer(ctx, done)
     return complete(ctx, client, done, asked).with_codes(recovery_codes)
@@ -168,7 +168,7 @@ def _with_otp(ctx: Context, pending: Pending, otp: str) -> Complete:
         done = gate.complete_at_once(ctx, pending, method, {"code": otp})
         if isinstance(done, Complete):
             return done
-        wrong = [FieldError(done.code, "otp", words_of(method, done.code))]
+        wrong = [FieldError(done.code, "otp", message_of_wrong(words_of(ctx, method), done.code))]
     pending_logins.store(ctx, pending, failures=len(wrong))
     raise required.answer(ctx, pending, *wrong)
 

@@ -30,10 +30,11 @@ class Tag(NamedTuple):
     description: str
 
 
-def response_body(description: str) -> Callable[[Type], Type]:
-    """Decorator of a TypedDict that is a response body; the body has no other fields.
+def response_body(description: str, *, closed: bool = True) -> Callable[[Type], Type]:
+    """Decorator of a TypedDict that is a response body.
 
-    The string under a field describes the field, also in a TypedDict that inherits it.
+    The string under a field describes the field, also in a TypedDict that inherits it. ``closed``:
+    the body has no other fields.
     """
 
     def decorate(body: Type) -> Type:
@@ -47,7 +48,9 @@ def response_body(description: str) -> Callable[[Type], Type]:
                         schema["properties"][name].setdefault("description", part["description"])
 
         config = ConfigDict(
-            extra="forbid", use_attribute_docstrings=True, json_schema_extra=describe
+            extra="forbid" if closed else "allow",
+            use_attribute_docstrings=True,
+            json_schema_extra=describe,
         )
         return with_config(config)(body)
 

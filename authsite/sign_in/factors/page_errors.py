@@ -2,55 +2,29 @@
 
 from authsite.platform.http.errors import ApiError, FieldError, ValidationFailed
 from authsite.platform.i18n import _
-
-from .names import MAIL_CODE, RECOVERY_CODE, TOTP
-
-WRONG_PASSKEY = _("This passkey was not accepted. Try again, or use another way.")
-_WRONG = {
-    TOTP: _("This code is not right. Enter the one that the app shows now."),
-    RECOVERY_CODE: _("This code is not right or was already used. Enter another one."),
-    MAIL_CODE: _(
-        "This code is not right, or it has expired. Enter the one from the latest e-mail."
-    ),
-}
-_USED = {
-    **_WRONG,
-    TOTP: _("This code was used already. Wait until the app shows the next one, and enter that."),
-}
-_MISSING = {
-    TOTP: _("Enter the 6-digit code from the app."),
-    RECOVERY_CODE: _("Enter one of your recovery codes."),
-    MAIL_CODE: _("Enter the code from the e-mail."),
-}
-_WRONG_PROOF = _("This was not accepted. Try again, or use another way.")
-
-
-def words_of_used(method: str) -> str:
-    """What to do after a code of this method that was used before."""
-    return _USED.get(method, _WRONG_PROOF)
+from authsite.sign_in.method import Words
 
 
 class WrongFactor(ValidationFailed):
     """The second proof was wrong: ``invalid_code``, ``code_used`` or ``invalid_credential``."""
 
-    def __init__(self, method: str, code: str) -> None:
-        """``method``: its name; ``code``: that of `Wrong`."""
-        if code == "invalid_credential":
-            wrong = FieldError(code, None, WRONG_PASSKEY)
-        elif code == "code_used":
-            wrong = FieldError(code, "code", words_of_used(method))
-        else:
-            wrong = FieldError(code, "code", _WRONG.get(method, _WRONG_PROOF))
-        super().__init__(details=[wrong])
+    def __init__(self, words: Words, code: str) -> None:
+        """``words``: of the method; ``code``: that of `Wrong`."""
+        message = words.used if code == "code_used" and words.used else words.wrong
+        super().__init__(details=[FieldError(code, _field(words), message)])
 
 
 class FactorMissing(ValidationFailed):
     """The field of the second proof is empty."""
 
-    def __init__(self, method: str) -> None:
-        message = _MISSING.get(method)
-        field = "code" if message else None
-        super().__init__(details=[FieldError("required", field, message or WRONG_PASSKEY)])
+    def __init__(self, words: Words) -> None:
+        """``words``: of the method."""
+        message = words.missing or words.wrong
+        super().__init__(details=[FieldError("required", _field(words), message)])
+
+
+def _field(words: Words) -> str | None:
+    return "code" if words.label else None
 
 
 class SignInEnded(ApiError):

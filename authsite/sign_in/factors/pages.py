@@ -20,7 +20,7 @@ from authsite.platform.i18n import duration_words
 from authsite.request_state import Request
 from authsite.sign_in import gate
 from authsite.sign_in.login_url import login_url
-from authsite.sign_in.method import Pending, Wrong
+from authsite.sign_in.method import Pending, Wrong, words_of
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.passkeys import assertion
 from authsite.sign_in.methods.passkeys.credentials import MAX_SIZE
@@ -93,7 +93,8 @@ def _asking(request: Request, pending: Pending) -> dict[str, Any]:
     return {
         "state": "ask" if shown else "none",
         "method": shown,
-        "others": [each for each in methods if each != shown],
+        "words": words_of(ctx, shown),
+        "others": [(each, words_of(ctx, each).way) for each in methods if each != shown],
         "address": _address(request, pending),
         "passkey_options": options,
         "sent_again": request.GET.get("sent"),
@@ -145,7 +146,7 @@ def give_factor(request: Request) -> Response:
     given = {"code": form.code, "credential": form.credential}
     proof = {name: value for name, value in given.items() if value}
     if not proof:
-        raise FactorMissing(form.method)
+        raise FactorMissing(words_of(request.authsite.ctx, form.method))
     if form.enrollment:
         proof["enrollment"] = form.enrollment
     try:
@@ -153,7 +154,7 @@ def give_factor(request: Request) -> Response:
     except gate.PendingEnded:
         raise SignInEnded from None
     if isinstance(done, Wrong):
-        raise WrongFactor(form.method, done.code)
+        raise WrongFactor(words_of(request.authsite.ctx, form.method), done.code)
     if isinstance(done, BegunWithCodes):
         return show_codes_after(request, done)
     if isinstance(done, BegunSession) and form.remember_browser:

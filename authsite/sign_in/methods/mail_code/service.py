@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 from authsite.context import Context
 from authsite.platform.audit.service import pseudonym
 from authsite.platform.db import after_commit
+from authsite.platform.i18n import _
 from authsite.platform.mail import outbox
 from authsite.platform.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.platform.rate_limit import limit_subject
@@ -20,7 +21,7 @@ from authsite.sign_in.credentials import find_credential_of, owner_of, owner_of_
 from authsite.sign_in.factors.names import MAIL_CODE
 from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.identifiers import candidates, normalized_key, rate_limit_key
-from authsite.sign_in.method import Method, Pending, Target, Verified, Wrong
+from authsite.sign_in.method import Method, Pending, Target, Verified, Words, Wrong
 from authsite.users.account import Account
 from authsite.users.levels import EMAIL
 
@@ -45,12 +46,21 @@ def verify(
     return gate.admit(ctx, account, EMAIL, found.recognition_version, factors=found.factors)
 
 
+WORDS = Words(
+    title=_("Check your e-mail"),
+    way=_("E-mail me a code"),
+    lead=_("We sent you a code. It works for 10 minutes, and only in this browser."),
+    label=_("Code from the e-mail"),
+    wrong=_("This code is not right, or it has expired. Enter the one from the latest e-mail."),
+    missing=_("Enter the code from the e-mail."),
+)
 METHOD = Method(
     NAME,
     EMAIL,
     offered=lambda ctx, account: account is None and ctx.settings.email_sign_in,
     verify=verify,
     page="authsite.login.factor",
+    words=WORDS,
 )
 
 

@@ -18,6 +18,7 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record, record_apart
+from authsite.platform.i18n import _
 from authsite.platform.rate_limit.recognized import Owner
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
@@ -27,7 +28,7 @@ from authsite.sign_in.factors import names, notices
 from authsite.sign_in.factors.offers import Proved
 from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.gate import admit
-from authsite.sign_in.method import Method, Pending, Target, Verified, Wrong
+from authsite.sign_in.method import Method, Pending, Target, Verified, Words, Wrong
 from authsite.sign_in.methods.totp.method import unlock
 from authsite.users.account import Account
 from authsite.users.levels import PASSKEY_OF_USER
@@ -110,8 +111,20 @@ def verify(
     return admit(ctx, row.account, registration.amr_of(used.user_verified), row.recognition_version)
 
 
+WORDS = Words(
+    title=_("Use your passkey"),
+    way=_("Use a passkey"),
+    lead=_("Confirm with your fingerprint, face or screen lock that you are %(address)s."),
+    label="",
+    wrong=_("This passkey was not accepted. Try again, or use another way."),
+)
 METHOD = Method(
-    NAME, PASSKEY_OF_USER, offered=is_offered, verify=verify, page="authsite.login.factor"
+    NAME,
+    PASSKEY_OF_USER,
+    offered=is_offered,
+    verify=verify,
+    page="authsite.login.factor",
+    words=WORDS,
 )
 
 

@@ -10,10 +10,11 @@ from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
 from authsite.platform.db import PreparedQuery
+from authsite.platform.i18n import _
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors import names, notices, recovering
 from authsite.sign_in.gate import admit
-from authsite.sign_in.method import Method, Pending, Target, Verified, Wrong
+from authsite.sign_in.method import Method, Pending, Target, Verified, Words, Wrong
 from authsite.sign_in.methods.totp.method import unlock
 from authsite.users.account import Account
 from authsite.users.levels import RECOVERY_CODE
@@ -85,7 +86,17 @@ def _notify(ctx: Context, account: Account) -> None:
     recovering.end_waiting(ctx, account.id)
 
 
-METHOD = Method(NAME, RECOVERY_CODE, offered=offered, verify=verify, after=_notify)
+WORDS = Words(
+    title=_("Enter a recovery code"),
+    way=_("Use a recovery code"),
+    lead=_("Each of the codes for %(address)s works once."),
+    label=_("Recovery code"),
+    hint=_("24 letters and digits. Spaces and hyphens do not matter."),
+    autocomplete="off",
+    wrong=_("This code is not right or was already used. Enter another one."),
+    missing=_("Enter one of your recovery codes."),
+)
+METHOD = Method(NAME, RECOVERY_CODE, offered=offered, verify=verify, after=_notify, words=WORDS)
 
 
 def _left(ctx: Context, user_id: UUID) -> int:

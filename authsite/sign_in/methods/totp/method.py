@@ -17,10 +17,11 @@ from authsite.platform.audit.service import record_apart
 from authsite.platform.crypto.sealing import Binding, Unusable
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
+from authsite.platform.i18n import _
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors import names
 from authsite.sign_in.gate import admit
-from authsite.sign_in.method import Method, Pending, Target, Verified, Wrong
+from authsite.sign_in.method import Method, Pending, Target, Verified, Words, Wrong
 from authsite.users.account import Account
 from authsite.users.levels import TOTP
 
@@ -123,7 +124,17 @@ def verify(
     return check(ctx, account.id, typed) or admit(ctx, account, TOTP)
 
 
-METHOD = Method(NAME, TOTP, offered=offered, verify=verify)
+WORDS = Words(
+    title=_("Enter your code"),
+    way=_("Use the code of your authenticator app"),
+    lead=_("Open your authenticator app for %(address)s."),
+    label=_("Code from your authenticator app"),
+    digits=True,
+    wrong=_("This code is not right. Enter the one that the app shows now."),
+    used=_("This code was used already. Wait until the app shows the next one, and enter that."),
+    missing=_("Enter the 6-digit code from the app."),
+)
+METHOD = Method(NAME, TOTP, offered=offered, verify=verify, words=WORDS)
 
 
 def check(ctx: Context, user_id: UUID, typed: str) -> Wrong | None:
