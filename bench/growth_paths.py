@@ -34,7 +34,9 @@ from .peers.app_code import code
 from .peers.sign_ins import GROUP, SignIns
 
 BASE = "http://localhost"
+DELETION = "a user is deleted (all tables)"
 CALLS = 50  # of one path in one round
+DELETIONS = 10  # in one round: the small database has a thousand users
 MFA = "urn:authsite:params:oauth:grant-type:mfa"
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 CHANCE = random.Random(7)  # noqa: S311  no secrets here
@@ -60,6 +62,7 @@ class Paths:
         codes = self.filled.codes("growth", CALLS * (rounds + 1))
         self.codes = iter(codes.read_text().split())
         self.logins = iter(range(2 * CALLS * (rounds + 1)))
+        self.to_delete = iter(range(self.users, self.users // 2, -1))  # the others stay
 
     def _native(self):
         fields = ClientFields(redirect_uris=("http://127.0.0.1/callback",))
@@ -96,7 +99,7 @@ class Paths:
             "activity page (audit_events)": lambda: self._page("/account/activity", 200),
             "who has this identity (identities)": self._identity,
             "invitation (invitations, outbox)": self._invite,
-            "a user is deleted (all tables)": self._delete,
+            DELETION: self._delete,
         }
 
     def _page(self, path, *accepted):
@@ -125,7 +128,7 @@ class Paths:
         post(self.app, urlencode(form), accepted=(400,))  # it is not allowed yet
 
     def _identity(self):
-        number = CHANCE.randint(1, self.users)
+        number = CHANCE.randint(1, self.users // 2)
         with Session(self.services.database.autocommit) as db:
             ctx = Context(self.services, RequestInfo, lambda: db)
             subject = db.scalar(text(f"SELECT (md5('user{number}')::uuid)::text"))
@@ -138,10 +141,9 @@ class Paths:
             invitations.create(ctx, email, None, Cause("command"))
 
     def _delete(self):
-        number = CHANCE.randint(1, self.users)
         with self.services.database.transactional.begin() as connection:
             one = "DELETE FROM users WHERE id = md5('user' || CAST(:number AS text))::uuid"
-            connection.execute(text(one), {"number": number})
+            assert connection.execute(text(one), {"number": next(self.to_delete)}).rowcount == 1
 
     def end(self):
         """Close the connections."""
@@ -162,7 +164,8 @@ def measure(sites, rounds):
         for number in range(rounds + 1):
             for job in next(iter(paths.values())).jobs():
                 for size in CHANCE.sample(list(paths), len(paths)):
-                    times = _times(paths[size].jobs()[job])
+                    count = DELETIONS if job == DELETION else CALLS
+                    times = _times(paths[size].jobs()[job], count)
                     if number:  # the first round only warms up
                         seen[job, size].append(times)
         for site in paths.values():
@@ -170,9 +173,9 @@ def measure(sites, rounds):
     report(seen, list(paths))
 
 
-def _times(call):
+def _times(call, count):
     times = []
-    for _ in range(CALLS):
+    for _ in range(count):
         began = time.perf_counter()
         call()
         times.append((time.perf_counter() - began) * 1000)
