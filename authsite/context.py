@@ -63,8 +63,6 @@ class Services:
     outbound_slots: OutboundSlots = field(default_factory=OutboundSlots)
     open_features: set[str] = field(default_factory=set)
     """What `installation.features.is_open` has found open."""
-    started_in: set[int] = field(default_factory=set)
-    """The ids of the processes in which the background tasks were started."""
     standbys: Standbys | None = None
     """With `database-read-url`: what guards and introspection may read from."""
 

@@ -26,6 +26,8 @@ class BackgroundTask:
     enabled: bool | None
     job: Job | None = None
     """Made when the application is created, if the task is enabled."""
+    process: int | None = None
+    """The id of the process that runs the job."""
 
 
 BACKGROUND_TASKS = Registered[BackgroundTask]("background tasks")
@@ -47,16 +49,14 @@ def make_jobs(services: Services, *, serve: bool) -> None:
 
 
 def start_jobs(services: Services) -> None:
-    """Start the jobs that were made, unless they run in this process."""
+    """Start the jobs that were made and do not run in this process."""
     process = os.getpid()
-    if process in services.started_in:
-        return
-    with _starting:
-        first = process not in services.started_in
-        services.started_in.add(process)
-    for task in BACKGROUND_TASKS.of(services).values() if first else ():
-        if task.job:
-            _start_thread(task.name, task.job)
+    for task in BACKGROUND_TASKS.of(services).values():
+        if task.job and task.process != process:
+            with _starting:
+                runs, task.process = task.process == process, process
+            if not runs:
+                _start_thread(task.name, task.job)
 
 
 def make_at_creation(event: ApplicationCreated) -> None:
