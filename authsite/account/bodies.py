@@ -148,9 +148,7 @@ class PendingAnswer(TypedDict):
 _Rows = list[dict[str, Any]]
 
 
-@response_body(
-    "Everything that is stored about the user. Other features may add further parts.", closed=False
-)
+@response_body("Everything that is stored about the user.")
 class ExportAnswer(TypedDict):
     exported_at: _Moment
     """When this was read."""

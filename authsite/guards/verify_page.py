@@ -21,7 +21,7 @@ from authsite.platform.settings.sections.providers import Provider
 from authsite.request_state import Request
 from authsite.sign_in import step_up
 from authsite.sign_in.factors.names import PASSKEY
-from authsite.sign_in.method import words_of
+from authsite.sign_in.method import ways_of, words_of
 from authsite.sign_in.methods.mail_code.session_codes import send_to_session
 from authsite.sign_in.methods.passkeys.assertion import pending_options
 from authsite.sign_in.methods.passkeys.credentials import MAX_SIZE
@@ -143,7 +143,7 @@ def _values(request: Request, user: SignedInUser, missing: Missing) -> dict[str,
         "method": shown,
         "words": words_of(ctx, shown),
         "others": [each for each in methods if each != shown],
-        "ways": {each: words_of(ctx, each).way or each for each in methods},
+        "ways": ways_of(ctx, methods),
         "without_factor": shown is not None and not missing.methods,
         # A passkey that has not verified the user needs the password as well.
         "asks_first": missing.by_password and (shown not in missing.alone or asked),

@@ -1,7 +1,7 @@
 """The ways to sign in, and the values that go through the gate."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -141,6 +141,10 @@ class Words(NamedTuple):
     used: str = ""
     missing: str = ""
 
+    def after(self, code: str) -> str:
+        """What to do after a wrong proof; ``code``: that of `Wrong`."""
+        return (self.used if code == "code_used" else "") or self.wrong
+
 
 class Method(NamedTuple):
     """A way to prove who one is, registered with ``config.add_sign_in_method``.
@@ -178,3 +182,8 @@ def words_of(ctx: Context, name: str | None) -> Words:
     """The words of the method of this name; those for any method if there is none."""
     method = METHODS.of(ctx.services).get(name or "")
     return method.words if method else Words()
+
+
+def ways_of(ctx: Context, names: Iterable[str]) -> dict[str, str]:
+    """The words of the links to the methods of these names."""
+    return {name: words_of(ctx, name).way or name for name in names}

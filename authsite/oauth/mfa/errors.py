@@ -106,11 +106,9 @@ class PasskeysOff(ApiError):
 
 def message_of_wrong(words: Words, code: str) -> str:
     """What to do after a wrong proof; ``words``: of the method, ``code``: that of `Wrong`."""
-    if code == "code_used":
-        return words.used or words.wrong
-    if code == "invalid_credential":
-        return words.wrong
-    return _("This code is not right. Enter a new one.")
+    if code == "invalid_code":  # an `otp` does not say which code it is
+        return _("This code is not right. Enter a new one.")
+    return words.after(code)
 
 
 def _message_of(members: Mapping[str, Any]) -> str:

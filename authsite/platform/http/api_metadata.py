@@ -30,11 +30,10 @@ class Tag(NamedTuple):
     description: str
 
 
-def response_body(description: str, *, closed: bool = True) -> Callable[[Type], Type]:
-    """Decorator of a TypedDict that is a response body.
+def response_body(description: str) -> Callable[[Type], Type]:
+    """Decorator of a TypedDict that is a response body; the body has no other fields.
 
-    The string under a field describes the field, also in a TypedDict that inherits it. ``closed``:
-    the body has no other fields.
+    The string under a field describes the field, also in a TypedDict that inherits it.
     """
 
     def decorate(body: Type) -> Type:
@@ -48,9 +47,7 @@ def response_body(description: str, *, closed: bool = True) -> Callable[[Type], 
                         schema["properties"][name].setdefault("description", part["description"])
 
         config = ConfigDict(
-            extra="forbid" if closed else "allow",
-            use_attribute_docstrings=True,
-            json_schema_extra=describe,
+            extra="forbid", use_attribute_docstrings=True, json_schema_extra=describe
         )
         return with_config(config)(body)
 

@@ -10,8 +10,7 @@ class WrongFactor(ValidationFailed):
 
     def __init__(self, words: Words, code: str) -> None:
         """``words``: of the method; ``code``: that of `Wrong`."""
-        message = words.used if code == "code_used" and words.used else words.wrong
-        super().__init__(details=[FieldError(code, _field(words), message)])
+        super().__init__(details=[FieldError(code, _field(words), words.after(code))])
 
 
 class FactorMissing(ValidationFailed):

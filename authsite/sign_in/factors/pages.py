@@ -20,7 +20,7 @@ from authsite.platform.i18n import duration_words
 from authsite.request_state import Request
 from authsite.sign_in import gate
 from authsite.sign_in.login_url import login_url
-from authsite.sign_in.method import Pending, Wrong, words_of
+from authsite.sign_in.method import Pending, Wrong, ways_of, words_of
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.passkeys import assertion
 from authsite.sign_in.methods.passkeys.credentials import MAX_SIZE
@@ -95,7 +95,7 @@ def _asking(request: Request, pending: Pending) -> dict[str, Any]:
         "method": shown,
         "words": words_of(ctx, shown),
         "others": [each for each in methods if each != shown],
-        "ways": {each: words_of(ctx, each).way or each for each in methods},
+        "ways": ways_of(ctx, methods),
         "address": _address(request, pending),
         "passkey_options": options,
         "sent_again": request.GET.get("sent"),
