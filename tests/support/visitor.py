@@ -59,7 +59,11 @@ class Visitor:
         return self.page.goto(f"{self.origin}{self.prefix}{path}")
 
     def send(self, path, **fields):
-        """Fill in the form that is sent to ``path``, and press its button; waits for the answer."""
+        """Fill in the form that is sent to ``path``, and press its button; waits for the next page.
+
+        The answer alone is not enough: a script may send the form after the click, and `go`
+        would meet the navigation that this answer still makes.
+        """
         action = f"{self.prefix}{path}"
         having = "".join(f':has([name="{name}"])' for name in fields)
         form = self.page.locator(f'form[action$="{action}"]{having}').first
@@ -69,11 +73,16 @@ class Visitor:
         for name, value in fields.items():
             form.locator(f"[name={name}]").fill(value)
         button = form.locator("button:not([type=button]):not([formaction]):not([form])").first
-        with self.page.expect_response(
+        arrived = self.page.expect_event("framenavigated", self._is_main)
+        answered = self.page.expect_response(
             lambda answer: answer.request.method == "POST" and answer.url.endswith(action)
-        ) as answered:
+        )
+        with arrived, answered as answer:
             button.click()
-        return answered.value
+        return answer.value
+
+    def _is_main(self, frame):
+        return frame == self.page.main_frame
 
     def at(self, path):
         """Wait until the browser has arrived at ``path`` (a pattern); the address must be ours."""
