@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from pyramid.config import Configurator
     from pyramid.router import Router
 
-    from authsite.context import Services
+    from authsite.platform.context import Services
 
 # Pyramid 2.1 imports pkg_resources; from 80.9 on setuptools prints a warning in every command.
 warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
 
 PACKAGES = (
     "platform.db",
-    "context",
+    "platform.context",
     "platform.installation",
-    "request_state",
-    "request_context",
+    "platform.request_state",
+    "platform.request_context",
     "platform.tasks",
     "platform.user_data",
     "platform.single_use",
@@ -101,11 +101,11 @@ def compose(
     from pyramid.config import Configurator
     from pyramid_retry import BeforeRetry
 
-    from authsite.context import OF_COMMAND
     from authsite.guards.default_deny import DefaultDenyPolicy
+    from authsite.platform.context import OF_COMMAND
     from authsite.platform.db.conflicts import RETRIES, pause
     from authsite.platform.http.application import HttpApplication
-    from authsite.request_state import freeze_request_class
+    from authsite.platform.request_state import freeze_request_class
 
     settings = {
         # By default pyramid_tm reads the identity before routing; a guard runs after it.

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.orm import Session
 
-from authsite.context import Context, Services
 from authsite.groups import members
 from authsite.groups import service as groups_service
 from authsite.groups.service import GroupValues
 from authsite.oauth import clients
 from authsite.oauth.issue import ClientRef, issue
 from authsite.platform.audit.cause import Cause
+from authsite.platform.context import Context, Services
 from authsite.platform.http.cookies import GUARD, SESSION
 from authsite.platform.http.request_info import RequestInfo
 from authsite.sign_in import gate

@@ -6,11 +6,11 @@ from functools import partial
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.groups import applying, service
 from authsite.groups.applying import BATCH
 from authsite.groups.service import GroupValues
 from authsite.platform.audit.cause import Cause
+from authsite.platform.context import Context
 from authsite.platform.http.request_info import RequestInfo
 from authsite.users.groups.models import GroupMember
 

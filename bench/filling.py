@@ -10,10 +10,10 @@ from uuid import UUID
 from sqlalchemy import func, select, text, update
 from sqlalchemy.orm import Session
 
-from authsite.context import Context, make_services
 from authsite.oauth import clients
 from authsite.oauth.issue import ClientRef, issue
 from authsite.oauth.models import Client, Family
+from authsite.platform.context import Context, make_services
 from authsite.platform.db import open_database
 from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.passwords import HashPool, Passwords

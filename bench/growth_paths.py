@@ -19,11 +19,11 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from authsite import main as authsite
-from authsite.context import Context
 from authsite.invitations import service as invitations
 from authsite.oauth import registration
 from authsite.oauth.client_fields import ClientFields
 from authsite.platform.audit.cause import Cause
+from authsite.platform.context import Context
 from authsite.platform.http.request_info import RequestInfo
 from authsite.users.identities import service as identities
 

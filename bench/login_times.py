@@ -17,8 +17,8 @@ from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
-from authsite.context import make_services
 from authsite.oauth import clients
+from authsite.platform.context import make_services
 from authsite.platform.db import open_database
 from authsite.platform.settings import load, read_ini
 from authsite.sign_in.identifiers import parse_identifier

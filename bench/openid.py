@@ -20,7 +20,6 @@ from urllib.parse import urlencode
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from authsite.context import Context, make_services
 from authsite.oauth import registered, registration
 from authsite.oauth.client_fields import ClientFields
 from authsite.oauth.codes.service import NewCode, SignInFacts, add
@@ -30,6 +29,7 @@ from authsite.oauth.issue import ClientRef, issue
 from authsite.oauth.oidc import id_tokens
 from authsite.oauth.oidc.keys import ring, rotation
 from authsite.oauth.tokens import expiry
+from authsite.platform.context import Context, make_services
 from authsite.platform.crypto.sealed import IdText
 from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.runtime import clock

@@ -27,9 +27,9 @@ from urllib.parse import urlencode
 
 from sqlalchemy import func, select, text
 
-from authsite.cli.shared import services_of
 from authsite.oauth.models import Family
 from authsite.oauth.tokens import ACCESS, REFRESH
+from authsite.platform.command_line.shared import services_of
 from authsite.platform.db import open_database
 from authsite.platform.runtime import clock
 from authsite.platform.settings import environment, folder_of, load, read_ini, revealed

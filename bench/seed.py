@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from authsite.context import Context, make_services
 from authsite.oauth import clients
 from authsite.oauth.issue import ClientRef, issue
+from authsite.platform.context import Context, make_services
 from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.settings import load
 from authsite.sign_in.gate import without_proof

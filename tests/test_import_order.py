@@ -3,7 +3,10 @@
 import ast
 import re
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 import authsite
 
@@ -23,7 +26,7 @@ FLOORS = (
     (3, "oauth"),
     (2, "sign_in"),
     (1, "users"),
-    (0, "platform context request_state request_context"),
+    (0, "platform"),
 )
 LINE = {
     package: (number, room)
@@ -31,7 +34,7 @@ LINE = {
     for room in line.split(" | ")
     for package in room.split()
 }
-COMMANDS = "cli"  # a command may use all packages
+COMMANDS = "cli"  # where the commands of a package are
 TOP = Path(authsite.__file__).parent
 MODULES = {
     ".".join(path.relative_to(TOP).with_suffix("").parts).removesuffix(".__init__"): path
@@ -82,7 +85,7 @@ def place(module):
 
 def runs_up(module, target):
     (own, own_room), (other, other_room) = place(module), place(target)
-    return own_room != other_room and own <= other and not is_command(module)
+    return own_room != other_room and own <= other
 
 
 def circles():
@@ -120,8 +123,44 @@ def test_no_import_runs_up_or_to_a_sibling():
     assert [edge for edge in edges() if runs_up(*edge)] == []
 
 
+def test_only_what_serves_or_runs_commands_composes_the_packages():
+    composed = re.compile(r"^ *(?:import authsite|from authsite import .*)$", re.MULTILINE)
+    found = {
+        package_of(module) for module, path in MODULES.items() if composed.search(path.read_text())
+    }
+    assert found == {"admin", "server"}  # `authsite mail run` and `authsite serve`
+
+
 def test_no_modules_import_each_other_in_a_circle():
     assert circles() == {}
+
+
+MODULE = re.compile(r"^ *from \.(\w*) import (.+)$", re.MULTILINE)
+# Not the types that a comment names.
+SCRIPT = re.compile(r'^(?! *(?:/\*)?\*).*(?:from |import\()"\./(\w+)\.js"', re.MULTILINE)
+
+
+def test_nor_do_those_of_the_client_library():
+    files = Path(__file__).parents[1].joinpath("clients/python/authsite_client").glob("*.py")
+    needed = {
+        path.stem: [each for base, names in MODULE.findall(path.read_text())
+                    for each in ([base] if base else names.split(", "))]
+        for path in files
+    }  # fmt: skip
+    assert_no_circle(needed)
+
+
+@pytest.mark.parametrize("folder", ["static", "static/client"])
+def test_nor_do_the_scripts(folder):
+    assert_no_circle(
+        {path.stem: SCRIPT.findall(path.read_text()) for path in TOP.joinpath(folder).glob("*.js")}
+    )
+
+
+def assert_no_circle(needed):
+    """``needed``: what each file imports; raises `graphlib.CycleError`."""
+    assert sum(map(len, needed.values())) > 5
+    assert set(TopologicalSorter(needed).static_order()) == set(needed)
 
 
 def test_no_package_imports_a_command_of_another():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 API_TAG = Tag(
     "Account",
     "The user that a token acts for: show, change or delete it; list and end its sign-ins.",
+    place=40,
 )
 
 

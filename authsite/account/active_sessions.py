@@ -10,7 +10,6 @@ from uuid import UUID
 
 from sqlalchemy import case
 
-from authsite.context import Context
 from authsite.oauth import families
 from authsite.oauth.active import ACTIVE_FAMILIES
 from authsite.oauth.active_personal_tokens import end_created_in
@@ -19,6 +18,7 @@ from authsite.oauth.models import OAUTH, Client, Family
 from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.sign_in.facts import amr_of
 from authsite.sign_in.sessions import service as sessions

@@ -8,10 +8,10 @@ from itertools import groupby
 
 from sqlalchemy import Select, select
 
-from authsite.context import Context
 from authsite.oauth.models import Client
 from authsite.platform.audit.events import Event, names_of
 from authsite.platform.audit.models import AuditEvent, Detail
+from authsite.platform.context import Context
 from authsite.platform.i18n import _
 
 from .export import BY_USER

@@ -9,8 +9,8 @@ from authsite.platform.http.api_metadata import Message, Operation, ResponseHead
 from authsite.platform.http.page_urls import page_not_allowed
 from authsite.platform.passwords import policy
 from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.request_state import Request
 from authsite.sign_in.errors import PROOF_ERRORS, DomainNotAllowed
 from authsite.sign_in.methods.mail_code.session_codes import send_to_session
 from authsite.sign_in.reauthentication import ProofFields

@@ -10,11 +10,11 @@ from typing import Any
 
 from sqlalchemy import select
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.db.base import Base
 from authsite.platform.rate_limit import limit_subject, running_counters
 from authsite.platform.rate_limit.limiter import counted_by

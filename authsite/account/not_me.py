@@ -29,10 +29,10 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.context import Context
 from authsite.platform.crypto.keys import KeyRing
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.http.errors import ValidationFailed

@@ -7,11 +7,11 @@ from sqlalchemy import delete as delete_rows
 from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 
-from authsite.context import Context
 from authsite.oauth import families
 from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
 from authsite.platform.passwords import policy
@@ -19,6 +19,7 @@ from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.sign_in.fields import check_line, read_identifiers
 from authsite.sign_in.identifiers import Identifier
+from authsite.sign_in.own_address import may_mail_own_address
 from authsite.sign_in.reauthentication import ProofFields, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
@@ -28,7 +29,6 @@ from authsite.users.account import Account, SignedInUser
 from authsite.users.erasure import erase
 from authsite.users.errors import IdentifierTaken, SignInEnded
 from authsite.users.models import LoginName, User, unchanged_since
-from authsite.verification.service import may_mail_own_address
 
 from .errors import UnknownSession
 

@@ -19,6 +19,7 @@ API_TAG = Tag(
     "Administration",
     "What administrators do: users, groups, clients, invitations, mails, the audit trail. Each"
     " operation needs the scope that it names.",
+    place=120,
 )
 PACKAGES = (
     "audit", "clients", "groups", "health", "invitations", "mail", "me", "settings", "start",

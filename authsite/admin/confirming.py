@@ -44,7 +44,7 @@ from authsite.platform.http.bodies import Body, Missing
 from authsite.platform.http.forms import PageView, form_view
 from authsite.platform.http.rendering import see_other
 from authsite.platform.i18n import _
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 PAGE = "authsite:templates/admin/confirm.jinja2"
 NO_NOTICE = _("No e-mail is sent.")

@@ -18,8 +18,8 @@ from authsite.platform.http.errors import ApiError
 from authsite.platform.http.forms import SECRET_FIELDS
 from authsite.platform.http.methods import SAFE_METHODS
 from authsite.platform.http.rendering import found
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.request_state import Request
 from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.verify_url import verify_url
 from authsite.users.caller import caller_of

@@ -13,9 +13,9 @@ from pyramid.response import Response
 
 from authsite.guards.session import asks_for_page
 from authsite.guards.step_up import verify_redirect
+from authsite.platform.request_state import Request, View, view_options
 from authsite.platform.runtime import clock
 from authsite.platform.settings.values import ADMIN_PREFIX, Network
-from authsite.request_state import Request, View, view_options
 from authsite.sign_in.errors import PROOF_LIFETIME, InsufficientUserAuthentication
 from authsite.users.caller import Caller, caller_of
 from authsite.users.groups.reserved import ADMIN_SCOPES

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.http import cookies
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.request_state import Request
 from authsite.users.caller import Caller
 from authsite.users.levels import is_old
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Generic, NamedTuple, TypeVar
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.crypto.sealing import Binding, Unusable
 from authsite.platform.runtime import clock
 

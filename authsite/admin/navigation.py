@@ -6,7 +6,7 @@ from pyramid.interfaces import IRoutesMapper
 
 from authsite.platform.http.address import route_path
 from authsite.platform.i18n import _
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .guard import ANY, ROUTES, administrator_of
 

@@ -9,7 +9,7 @@ from authsite.platform.http.address import route_path
 from authsite.platform.http.api_metadata import Parameters, ResponseHeader
 from authsite.platform.http.errors import FieldError, MalformedRequest, ValidationFailed
 from authsite.platform.i18n import _
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .lists import DEFAULT_LIMIT, MAX_LIMIT, Page
 

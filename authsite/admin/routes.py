@@ -7,7 +7,7 @@ They are added only where the settings have them, and so are the views of ``api.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from authsite.context import Services
+from authsite.platform.context import Services
 
 from .guard import API_ROUTES, ROUTES
 

@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from authsite.platform.installation.finding import Finding
 from authsite.platform.runtime.causes import cause_of
 from authsite.platform.settings import Settings
 
-from .findings import Finding, line
+from .findings import line
 from .standbys import standby_findings
 
 if TYPE_CHECKING:
-    from authsite.context import Services
+    from authsite.platform.context import Services
     from authsite.platform.db import Database
 
 

@@ -1,21 +1,8 @@
 """What ``authsite doctor`` reports: findings, and the texts of their lines."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Finding:
-    """One line of the report.
-
-    ``state``: ``ok``; ``note``: what an operator has to know; ``change`` before production;
-    ``wrong``: an error that has an effect.
-    """
-
-    state: str
-    subject: str
-    message: str
-
+from authsite.platform.installation.finding import Finding
 
 # The state and the message of each line, except those of `RULES`.
 LINES: Mapping[str, tuple[str, str]] = {

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from .findings import Finding, line
+from authsite.platform.installation.finding import Finding
+
+from .findings import line
 
 if TYPE_CHECKING:
-    from authsite.context import Services
+    from authsite.platform.context import Services
 
 _SUBJECT = "openid"
 _LATE = timedelta(days=2)  # after which no process seems to rotate the keys

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .findings import Finding, line
+from authsite.platform.installation.finding import Finding
+
+from .findings import line
 
 if TYPE_CHECKING:
-    from authsite.context import Services
+    from authsite.platform.context import Services
 
 _SUBJECT = "passkey-rp-id"
 

@@ -9,13 +9,12 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from authsite.platform.installation.finding import Finding
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.causes import cause_of
 from authsite.platform.runtime.cores import usable_cores
 from authsite.platform.settings import Settings, SmtpServer, smtp_server
 from authsite.platform.settings.service_urls import sqlite_file
-
-from .findings import Finding
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

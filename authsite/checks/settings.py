@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
+from authsite.platform.installation.finding import Finding
 from authsite.platform.settings import Settings
 from authsite.platform.settings.files import exposed, folder_errors, private_paths
 from authsite.platform.settings.sources import unknown_variables
 from authsite.platform.settings.unsafe_choices import RULES
 
-from .findings import Finding, line
+from .findings import line
 
 # The levels (and names) of rules that are an error if they are broken.
 LENIENT = ("start",)

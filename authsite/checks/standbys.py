@@ -4,17 +4,16 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from authsite.platform.installation.finding import Finding
 from authsite.platform.runtime.causes import cause_of
 from authsite.platform.settings.durations import format_duration
-
-from .findings import Finding
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
     from sqlalchemy import Connection
 
-    from authsite.context import Services
+    from authsite.platform.context import Services
 
 KEY = "database-read-url"
 PAUSE = 0.01  # seconds between two looks at what a standby has replayed

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from authsite.platform.settings import Secret, Settings
-
-from .shared import (
+from authsite.platform.command_line.shared import (
     cause_of,
     config_option,
     examples,
@@ -18,6 +16,7 @@ from .shared import (
     print_json,
     transaction,
 )
+from authsite.platform.settings import Secret, Settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -6,11 +6,20 @@ from pathlib import Path
 import click
 
 from authsite.checks.database import database_findings
-from authsite.checks.findings import Finding, line
+from authsite.checks.findings import line
 from authsite.checks.openid import openid_findings
 from authsite.checks.passkeys import passkey_findings
 from authsite.checks.providers import provider_findings
 from authsite.checks.settings import LENIENT, STRICT, file_findings, rule_findings
+from authsite.platform.command_line.shared import (
+    config_path,
+    examples,
+    ini_option,
+    json_option,
+    print_json,
+    services_of,
+)
+from authsite.platform.installation.finding import Finding
 from authsite.platform.settings import (
     Settings,
     SettingsError,
@@ -21,7 +30,6 @@ from authsite.platform.settings import (
 )
 from authsite.platform.settings.load import check_start
 
-from .shared import config_path, examples, ini_option, json_option, print_json, services_of
 from .starting import application_error, other_program
 
 MARKS = {

@@ -3,7 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from .shared import examples
+from authsite.platform.command_line.shared import examples
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -9,6 +9,13 @@ from pathlib import Path
 
 import click
 
+from authsite.platform.command_line.shared import (
+    config_path,
+    examples,
+    ini_option,
+    json_option,
+    print_json,
+)
 from authsite.platform.settings import (
     DEFINITIONS,
     InvalidSetting,
@@ -30,7 +37,6 @@ from .production_ini import (
     production_ini,
     read_registration,
 )
-from .shared import config_path, examples, ini_option, json_option, print_json
 
 NEEDED = {
     "AUTHSITE_BASE_URL": "base_url",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from authsite.platform.command_line.shared import transaction
 from authsite.platform.runtime.ids import as_client_id
 from authsite.platform.settings import (
     Settings,
@@ -20,12 +21,11 @@ from authsite.platform.settings import (
 
 from .db import upgrade_schema
 from .envwriter import Write, editing
-from .shared import transaction
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from authsite.context import Context
+    from authsite.platform.context import Context
 
 WEB = "web"
 SEALING_KEY = "AUTHSITE_SEALING_KEY"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-import authsite
+from authsite.platform.runtime import package
 from authsite.platform.settings import SourceValue, documented_key
 from authsite.platform.settings.domains import domains
 
@@ -104,6 +104,6 @@ def _private(path: str, flags: int) -> int:
 
 def _packaged_ini() -> Path:
     """The production.ini that comes with authsite: in the package, or beside it in a checkout."""
-    package = Path(authsite.__file__).parent
-    beside = package.parent / PRODUCTION_INI
-    return beside if (package.parent / "setup.py").exists() else package / PRODUCTION_INI
+    here = package.FOLDER
+    beside = here.parent / PRODUCTION_INI
+    return beside if (here.parent / "setup.py").exists() else here / PRODUCTION_INI

@@ -4,12 +4,7 @@ import time
 
 import click
 
-from authsite.platform.logs import configure
-from authsite.platform.settings import Settings
-from authsite.platform.tasks.cleanup import CLEANUPS, steps
-from authsite.platform.tasks.leader import Lock, held, own_connection
-
-from .shared import (
+from authsite.platform.command_line.shared import (
     config_option,
     described_services,
     examples,
@@ -17,6 +12,10 @@ from .shared import (
     print_json,
     services_of,
 )
+from authsite.platform.logs import configure
+from authsite.platform.settings import Settings
+from authsite.platform.tasks.cleanup import CLEANUPS, steps
+from authsite.platform.tasks.leader import Lock, held, own_connection
 
 TICKS = 1000  # of a progress bar
 

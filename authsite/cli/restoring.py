@@ -7,10 +7,10 @@ of authenticator apps that were used since then would be accepted again, so thos
 
 from typing import NamedTuple
 
-from authsite.context import Context
 from authsite.oauth import clients
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.db.engine import without_time_limit
 from authsite.platform.mail import outbox
 from authsite.sign_in.methods.totp.restored import spend_present_steps

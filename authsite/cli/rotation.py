@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 import click
 
+from authsite.platform.command_line.shared import config_path, transaction
 from authsite.platform.settings import (
     Secret,
     Settings,
@@ -30,7 +31,6 @@ from authsite.platform.settings.envfile import env_file_path, read_env_file
 
 from .envwriter import Write, editing
 from .secrets_in_use import Rotated, check_unneeded, check_unsealed
-from .shared import config_path, transaction
 
 Step = Literal["announced", "rotated", "retired"]
 # The option of the commands that names a setting.

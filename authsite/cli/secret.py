@@ -4,9 +4,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from authsite.platform.settings import Settings, new_sealing_key, new_secret
-
-from .shared import (
+from authsite.platform.command_line.shared import (
     config_option,
     examples,
     ini_option,
@@ -15,6 +13,7 @@ from .shared import (
     print_json,
     transaction,
 )
+from authsite.platform.settings import Settings, new_sealing_key, new_secret
 
 if TYPE_CHECKING:
     from .rotation import Rotation

@@ -9,7 +9,7 @@ import click
 from authsite.platform.runtime import clock
 
 if TYPE_CHECKING:
-    from authsite.context import Context
+    from authsite.platform.context import Context
     from authsite.platform.crypto.keys import Key
 
 Rotated = Literal["secret", "password_pepper", "sealing_key"]

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 import click
 
+from authsite.platform.command_line.shared import config_path, examples, ini_option, settings_of
 from authsite.platform.runtime.cores import usable_cores
 from authsite.platform.settings import Settings, SettingsError, environment, folder_of, read_ini
 from authsite.platform.settings.load import check_start, start_warnings
@@ -13,7 +14,6 @@ from authsite.server.signals import end_workers_that_start
 from authsite.server.systemd import tell_systemd
 
 from .doctor import examine
-from .shared import config_path, examples, ini_option, settings_of
 from .starting import (
     claim_port,
     prepare_application,

@@ -5,6 +5,14 @@ from typing import Any
 
 import click
 
+from authsite.platform.command_line.shared import (
+    config_path,
+    examples,
+    ini_option,
+    json_option,
+    print_json,
+    print_table,
+)
 from authsite.platform.settings import (
     InvalidSetting,
     SettingsError,
@@ -15,8 +23,6 @@ from authsite.platform.settings import (
 )
 from authsite.platform.settings.lookup import find_definition, normalize, unknown_key
 from authsite.platform.settings.shown import Shown, all_settings
-
-from .shared import config_path, examples, ini_option, json_option, print_json, print_table
 
 
 @click.command(

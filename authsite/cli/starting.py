@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 
+from authsite.platform.command_line.shared import cause_of
 from authsite.platform.settings import Settings
 from authsite.server.port import claim
-
-from .shared import cause_of
 
 NOT_RECORDED = (
     "the fingerprint of the secret is not in the database ({cause}): the database has to be "

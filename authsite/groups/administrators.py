@@ -7,11 +7,11 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.oauth import scope_loss
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.mail import outbox
 from authsite.platform.mail.outbox import Recipient
 from authsite.users.groups import owners

@@ -13,11 +13,11 @@ from uuid import UUID
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.oauth import scope_loss
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_all
+from authsite.platform.context import Context
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.tasks.background import BACKGROUND_TASKS

@@ -14,7 +14,7 @@ from uuid import UUID
 import structlog
 from sqlalchemy import select
 
-from authsite.context import Job, Services
+from authsite.platform.context import Job, Services
 from authsite.platform.runtime.counters import TASK_SUCCESS
 from authsite.platform.tasks.background import Attempts
 from authsite.platform.tasks.transaction import transaction

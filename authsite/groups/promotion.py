@@ -8,10 +8,10 @@ from uuid import UUID
 
 from sqlalchemy import update
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.users import former, pending
 from authsite.users.models import User
 

@@ -8,12 +8,12 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.oauth import client_groups
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.i18n import _
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings

@@ -5,7 +5,7 @@ from functools import partial
 from pyramid.config import Configurator
 from pyramid.events import ApplicationCreated, BeforeTraversal
 
-from authsite.context import Services
+from authsite.platform.context import Services
 from authsite.platform.http import forms
 from authsite.platform.http.api_metadata import Tag
 from authsite.sign_in.errors import StepUpRequired
@@ -28,6 +28,7 @@ API_TAG = Tag(
     "Forward auth",
     "What a reverse proxy asks before it lets a request pass: nginx `auth_request`, Traefik "
     "ForwardAuth, Caddy `forward_auth`.",
+    place=110,
 )
 
 

@@ -11,7 +11,7 @@ from pyramid.view import view_config
 from authsite.platform.http.api_metadata import Operation, Parameters, ResponseHeader
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.rendering import found
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.users.caller import Caller
 from authsite.users.errors import UserRequired
@@ -203,7 +203,7 @@ def guard_web(request: Request) -> Response:
         raise _led_to(request, NotSignedIn(), login_page(request), required.redirect)
 
     try:
-        caller = accept(request, guard._replace(authenticate=authenticate), required.rules)
+        caller = accept(request, guard, required.rules, authenticate)
     except AddressNotConfirmed as error:
         raise _led_to(request, error, confirmation_page(request), required.redirect) from None
     except InsufficientUserAuthentication as error:

@@ -4,16 +4,16 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from authsite.context import Services
 from authsite.oauth import active, active_personal_tokens
 from authsite.oauth.active import ActiveToken
 from authsite.oauth.active_personal_tokens import ActivePersonalToken
 from authsite.oauth.oidc import access_tokens
 from authsite.oauth.tokens import PersonalTokenValues, Token
+from authsite.platform.context import Services
 from authsite.platform.db.prepared import Reader
 from authsite.platform.db.standbys import Reading
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.request_state import Request
 from authsite.sign_in.facts import unpack
 from authsite.users.caller import Caller
 from authsite.users.levels import proved_at

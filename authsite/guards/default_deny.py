@@ -2,7 +2,7 @@
 
 from pyramid.security import Allowed, Denied
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.users.caller import Caller
 
 

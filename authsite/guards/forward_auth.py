@@ -18,8 +18,9 @@ from authsite.platform.http.host import is_host
 from authsite.platform.http.methods import is_original_safe
 from authsite.platform.http.proxies import nearest
 from authsite.platform.http.return_to import local_path, referring_url, return_target
+from authsite.platform.request_state import Request
 from authsite.platform.settings import Settings
-from authsite.request_state import Request
+from authsite.sign_in.confirm_url import confirm_url
 from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.login_url import login_url
 from authsite.sign_in.verify_url import verify_url
@@ -27,7 +28,6 @@ from authsite.users.caller import Caller
 
 from .errors import InvalidRequirement, LoginPageGuarded
 from .route_options import ROUTE_OPTIONS, Option, Rules, age, contradiction
-from .session import confirm_page
 
 _FLAG = Option(("1", "true").__contains__, "give 1 or true, or leave it out")
 _PARAMETERS = {
@@ -39,17 +39,7 @@ _MAX_PARAMETERS = 10
 _URL = re.compile(r"(https?)://([^/?#\\]+)(/.*)?", re.IGNORECASE)
 # Printable ASCII is sent as it is, except "%", which would make decoding ambiguous.
 _HEADER_SAFE = "!#$&'()*+,/:;=?@[]^`{|}"
-_IDENTITY = (
-    "X-Auth-User",
-    "X-Auth-Email",
-    "X-Auth-Email-Verified",
-    "X-Auth-Client",
-    "X-Auth-Scope",
-    "X-Auth-Groups",
-    "X-Auth-Acr",
-    "X-Auth-Amr",
-    "X-Auth-Time",
-)
+_ANONYMOUS = Caller(guard="web", account=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,24 +140,22 @@ def identity(caller: Caller | None) -> list[tuple[str, str]]:
     address that is not confirmed may be another person's: applications that know their users by
     the address would take the caller for that person, so it is left out.
     """
-    if caller is None:
-        return [(name, "") for name in _IDENTITY]
+    caller = caller or _ANONYMOUS
     user, address, confirmed = "", "", ""
     if account := caller.account:
         user, confirmed = str(account.id), "true" if account.confirmed else "false"
         address = quote(account.email, safe=_HEADER_SAFE) if account.confirmed else ""
-    values = (
-        user,
-        address,
-        confirmed,
-        caller.client_id or "",
-        " ".join(caller.scope),
-        ",".join(caller.groups),
-        caller.acr or "",
-        " ".join(caller.amr),
-        str(caller.auth_time or ""),
-    )
-    return list(zip(_IDENTITY, values, strict=True))
+    return [
+        ("X-Auth-User", user),
+        ("X-Auth-Email", address),
+        ("X-Auth-Email-Verified", confirmed),
+        ("X-Auth-Client", caller.client_id or ""),
+        ("X-Auth-Scope", " ".join(caller.scope)),
+        ("X-Auth-Groups", ",".join(caller.groups)),
+        ("X-Auth-Acr", caller.acr or ""),
+        ("X-Auth-Amr", " ".join(caller.amr)),
+        ("X-Auth-Time", str(caller.auth_time or "")),
+    ]
 
 
 def login_page(request: Request) -> str:
@@ -186,7 +174,7 @@ def confirmation_page(request: Request) -> str:
     It has ``next`` as `login_page` has. Raises `LoginPageGuarded`.
     """
     way = _way_back(request)
-    return _reachable(request, way, confirm_page(request, way.target))
+    return _reachable(request, way, confirm_url(request, way.target))
 
 
 def verify_page(request: Request, error: InsufficientUserAuthentication) -> str:

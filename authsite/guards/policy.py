@@ -17,10 +17,11 @@ from authsite.platform.http.errors import ApiError
 from authsite.platform.http.methods import SAFE_METHODS, is_safe
 from authsite.platform.http.own_routes import is_forward_auth, is_own
 from authsite.platform.http.return_to import page_of_form
+from authsite.platform.request_state import Request, View, view_options
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import GUARDED
 from authsite.platform.settings import Settings
-from authsite.request_state import Request, View, view_options
+from authsite.sign_in.confirm_url import confirm_url
 from authsite.users.account import lacks_confirmation
 from authsite.users.caller import Caller
 from authsite.users.errors import UserRequired
@@ -41,8 +42,8 @@ from .errors import (
     NotSignedIn,
 )
 from .protected_resources import is_for_other, name_metadata
-from .route_options import Guard, Guards, Rules, rules_of
-from .session import asks_for_page, confirm_page, session_of
+from .route_options import Authenticate, Guard, Guards, Rules, rules_of
+from .session import asks_for_page, session_of
 from .step_up import check_sign_in, find_shortfall, is_below_policy
 
 _ACCEPTED = "accepted"
@@ -144,16 +145,18 @@ def _for_browser(request: Request, error: ApiError) -> None:
     elif isinstance(error, AddressNotConfirmed):
         safe = request.method in SAFE_METHODS
         page = path_qs(request) if safe else page_of_form(request)
-        error.link_page = confirm_page(request, page)
+        error.link_page = confirm_url(request, page)
 
 
-def accept(request: Request, guard: Guard, rules: Rules) -> Caller:
+def accept(
+    request: Request, guard: Guard, rules: Rules, authenticate: Authenticate | None = None
+) -> Caller:
     """The caller, if the credential satisfies ``rules``; else raises the guard's error.
 
-    The decision is counted for the metrics.
+    ``authenticate`` takes the place of the guard's. The decision is counted for the metrics.
     """
     try:
-        caller = _decide(request, guard, rules)
+        caller = _decide(request, guard, rules, authenticate or guard.authenticate)
         check_sign_in(request, caller, rules)  # after what a new sign-in would not change
     except Exception as error:
         _count_rejected(rules.guard, error)
@@ -168,11 +171,10 @@ def find_session(request: Request, guard: Guard) -> Caller | None:
     A user who may do nothing before the address is confirmed counts as none, and so does a sign-in
     without the second factor that the setting `second-factor` requires.
     """
-    guard = guard._replace(authenticate=session_of)
     if guard.credential(request) is None:
         return None
     try:
-        caller = _decide(request, guard, _SIGNED_IN)
+        caller = _decide(request, guard, _SIGNED_IN, session_of)
     except (NotSignedIn, AddressNotConfirmed):
         return None
     if is_below_policy(caller, request.authsite.settings, clock.now()):
@@ -189,7 +191,7 @@ def _count_rejected(guard: str | None, error: Exception) -> None:
     GUARDED.add(guard, outcome)
 
 
-def _decide(request: Request, guard: Guard, rules: Rules) -> Caller:
+def _decide(request: Request, guard: Guard, rules: Rules, authenticate: Authenticate) -> Caller:
     """`accept` but for the level and the age of the sign-in.
 
     With `guard-cache` or `database-read-url` a GET request to a route of the host, or to forward
@@ -199,17 +201,17 @@ def _decide(request: Request, guard: Guard, rules: Rules) -> Caller:
     recent = guard.recent
     credential = guard.credential(request) if recent or guard.standbys else None
     if credential is None:
-        caller = guard.authenticate(request)
+        caller = authenticate(request)
     elif _decided_by_primary(request):
         if recent:
             recent.forget(credential)
-        caller = guard.authenticate(request)
+        caller = authenticate(request)
     elif known := _known(request, guard, rules, credential):
         return known
     elif recent:
-        caller = recent.read(credential, lambda: guard.authenticate(request))
+        caller = recent.read(credential, lambda: authenticate(request))
     else:
-        caller = guard.authenticate(request)
+        caller = authenticate(request)
     if error := _denial(request, rules, caller):
         raise error
     return caller

@@ -28,7 +28,7 @@ from authsite.platform.http.cached_response import (
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.own_routes import is_own
 from authsite.platform.registrations import Registered
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.users.caller import Caller
 
 from .route_options import Rules, is_scope

@@ -20,9 +20,9 @@ from pyramid.registry import predvalseq
 from authsite.oauth.scopes import OPENID_SCOPES
 from authsite.platform.db.standbys import Reading, Standbys
 from authsite.platform.http.error_formats import ErrorsOption
+from authsite.platform.request_state import Request
 from authsite.platform.settings.durations import CENTURY, duration
 from authsite.platform.settings.values import is_admin
-from authsite.request_state import Request
 from authsite.users.caller import Caller
 from authsite.users.groups.reserved import ADMIN_SCOPES, RESERVED, is_reserved
 from authsite.users.levels import AAL2, PHR
@@ -63,10 +63,13 @@ class Rules:
     """A sign-in without the second factor that the setting `second-factor` requires may call."""
 
 
+Authenticate = Callable[[Request], Caller]
+
+
 class Guard(NamedTuple):
     """A guard: it authenticates the caller by the request's credential."""
 
-    authenticate: Callable[[Request], Caller]
+    authenticate: Authenticate
     """Raises the error that refuses the request."""
     credential: Callable[[Request], str | None]
     """What identifies the credential of a request, or None."""

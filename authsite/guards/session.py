@@ -5,13 +5,13 @@ from pyramid.response import Response
 
 from authsite.platform.db.prepared import Reader
 from authsite.platform.db.standbys import Reading
-from authsite.platform.http.address import path_qs, route_path
+from authsite.platform.http.address import path_qs
 from authsite.platform.http.error_views import respond
 from authsite.platform.http.methods import SAFE_METHODS
 from authsite.platform.http.rendering import found, see_other
 from authsite.platform.http.return_to import page_of_form
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.request_state import Request
 from authsite.sign_in.facts import unpack
 from authsite.sign_in.login_url import login_url
 from authsite.sign_in.sessions.active import ActiveBrowserSession, find_active
@@ -112,12 +112,6 @@ def sign_in_ended(_error: SignInEnded, request: Request) -> Response:
     if request.authsite.error_format != "html":
         return respond(NotAuthenticated(token_sent=True), request)
     return see_other(request, _login_after_form(request))
-
-
-def confirm_page(request: Request, next_url: str | None) -> str:
-    """The path of the page that mails a link to confirm the address, and leads to ``next_url``."""
-    query = {"next": next_url} if next_url else {}
-    return route_path(request, "authsite.link.page", _query=query)
 
 
 def _login_after_form(request: Request, *, prompt: bool = False) -> str:

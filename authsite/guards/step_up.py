@@ -17,9 +17,9 @@ from authsite.platform.http.methods import SAFE_METHODS
 from authsite.platform.http.own_routes import is_forward_auth
 from authsite.platform.http.rendering import found, see_other
 from authsite.platform.http.return_to import page_of_form
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
-from authsite.request_state import Request
 from authsite.sign_in.errors import InsufficientUserAuthentication, StepUpRequired
 from authsite.sign_in.factors.policy import is_met
 from authsite.sign_in.verify_url import verify_url

@@ -17,8 +17,8 @@ from authsite.platform.http.bodies import Body, CurrentPassword, MailCode
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import go_on, page_path, see_other
 from authsite.platform.http.return_to import forget_next
+from authsite.platform.request_state import Request
 from authsite.platform.settings.sections.providers import Provider
-from authsite.request_state import Request
 from authsite.sign_in import step_up
 from authsite.sign_in.factors.names import PASSKEY
 from authsite.sign_in.method import ways_of, words_of

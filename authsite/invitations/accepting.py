@@ -10,11 +10,11 @@ from uuid import UUID
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.groups import members
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
 from authsite.sign_in.credentials import find_credential

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from authsite.cli.results import Done, Listing, result_command
-from authsite.cli.shared import examples, limit_option, reason_option, transaction
-from authsite.context import Context
 from authsite.groups.cli.shared import by_command, errors_as_lines
+from authsite.platform.command_line.results import Done, Listing, result_command
+from authsite.platform.command_line.shared import examples, limit_option, reason_option, transaction
+from authsite.platform.context import Context
 from authsite.platform.runtime.ids import as_id
 from authsite.platform.settings import Settings
 from authsite.users import service as users

@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.crypto.keys import KeyRing
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.runtime import clock

@@ -3,7 +3,7 @@
 from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.mail import outbox
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
 from authsite.platform.mail.outbox import Recipient

@@ -13,7 +13,7 @@ from authsite.platform.http.forms import form_view, link_view, password_check, r
 from authsite.platform.http.rendering import page_path, see_other
 from authsite.platform.i18n import _
 from authsite.platform.passwords import policy
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.factors.browser import target_of
 from authsite.sign_in.known_address import keep_address
 from authsite.sign_in.login_url import login_url

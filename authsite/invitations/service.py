@@ -11,12 +11,12 @@ from uuid import UUID, uuid4
 from sqlalchemy import Connection, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.groups import lookup
 from authsite.groups.errors import ReservedName, UnknownGroup
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.context import Context
 from authsite.platform.db.batches import Batch
 from authsite.platform.db.table_scan import sweep_table
 from authsite.platform.runtime import clock

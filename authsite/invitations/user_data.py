@@ -10,7 +10,7 @@ from sqlalchemy import case, select, update
 from sqlalchemy.orm import Session
 from typing_extensions import TypedDict
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 from authsite.users.models import LoginName

@@ -14,7 +14,7 @@ from pyramid.view import view_config
 
 from authsite.platform.http.errors import ApiError, NotFound
 from authsite.platform.http.local import is_local
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .workers import all_numbers
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import process_time
 from typing import NamedTuple
 
-from authsite.context import Services
+from authsite.platform.context import Services
 
 
 class Gauge(NamedTuple):

@@ -18,11 +18,11 @@ from pyramid.registry import Registry
 from pyramid.response import Response
 from sqlalchemy import event
 
-from authsite.context import Services
+from authsite.platform.context import Services
 from authsite.platform.http.errors import ERROR_OF_REQUEST
 from authsite.platform.http.methods import METHODS
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import spans
-from authsite.request_state import Request
 
 Handler = Callable[[Request], Response]
 SERVICE_NAME = "OTEL_SERVICE_NAME"

@@ -21,7 +21,7 @@ from typing import IO, TypedDict
 
 import structlog
 
-from authsite.context import Job, Services
+from authsite.platform.context import Job, Services
 from authsite.platform.http.errors import TemporarilyUnavailable
 from authsite.platform.runtime.counters import Values, add_up, counted
 

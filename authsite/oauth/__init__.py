@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db.transaction import READING_PATHS
 from authsite.platform.http import cors
 from authsite.platform.http.api_metadata import Tag
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.factors.notices import SIGN_INS
 
 from . import active_personal_tokens
@@ -21,7 +21,7 @@ from .user_data import USER_DATA
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-API_TAG = Tag("OAuth 2.0", "Tokens: issue, introspect and revoke them, and log out.")
+API_TAG = Tag("OAuth 2.0", "Tokens: issue, introspect and revoke them, and log out.", place=30)
 
 
 def at_logout(config: "Configurator", function: Callable[[Request], None]) -> None:

@@ -15,7 +15,7 @@ from authsite.platform.http.api_metadata import (
 )
 from authsite.platform.http.bodies import MaybeEmpty
 from authsite.platform.rate_limit.errors import TooManyAttempts
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.users.caller import caller_of
 
 from . import introspection, revocation

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import bindparam, select
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.passwords import Passwords

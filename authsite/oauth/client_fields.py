@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.i18n import _
 from authsite.platform.settings import files_of, is_file_name
 from authsite.platform.settings.durations import duration, format_duration

@@ -11,11 +11,11 @@ from typing import Any, cast
 from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.i18n import _
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock

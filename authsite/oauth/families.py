@@ -9,10 +9,10 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, select, update
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record, record_apart
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.sign_in import facts

@@ -6,7 +6,7 @@ The state is read once, without the conditions of `oauth.active`, so that each c
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.sign_in import facts
 from authsite.sign_in.factors.policy import is_met

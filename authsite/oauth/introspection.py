@@ -16,7 +16,7 @@ from uuid import UUID
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db.prepared import Reader
 from authsite.platform.http.api_metadata import response_body
 from authsite.platform.runtime import clock

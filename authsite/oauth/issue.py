@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 from sqlalchemy import ColumnElement, FromClause, bindparam, exists, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery, run_together
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock

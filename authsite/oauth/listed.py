@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 
 from .active_personal_tokens import ACTIVE_PERSONAL_TOKENS

@@ -3,6 +3,6 @@
 from collections.abc import Callable
 
 from authsite.platform.registrations import Registered
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 AT_LOGOUT = Registered[Callable[[Request], None]]("functions for the logout")

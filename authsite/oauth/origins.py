@@ -8,7 +8,7 @@ import structlog
 from sqlalchemy import literal_column, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from authsite.context import Services
+from authsite.platform.context import Services
 from authsite.platform.db import PreparedQuery
 
 from .models import Client, ClientUri

@@ -9,9 +9,9 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, update
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_apart
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.sign_in import notices

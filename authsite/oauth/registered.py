@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, literal_column, select
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.runtime.ids import as_client_id

@@ -1,7 +1,7 @@
 """Register a client with all of its fields, and change one."""
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause
+from authsite.platform.context import Context
 from authsite.platform.i18n import _
 
 from . import client_fields, clients

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, select
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.i18n import _

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, select
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Select, literal, null, or_, select, update
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.platform.settings.values import ADMIN_PREFIX, is_admin
 from authsite.sign_in.facts import amr_of

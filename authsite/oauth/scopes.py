@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from uuid import UUID
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import ACCOUNT, OIDC_SCOPES
 from authsite.users.groups import group_scopes

@@ -15,7 +15,7 @@ from math import ceil
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.crypto.keys import Keys
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.settings import Settings

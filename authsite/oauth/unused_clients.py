@@ -12,9 +12,9 @@ from uuid import UUID
 
 from sqlalchemy import Connection, and_, bindparam, exists, func, or_, select, update
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record, record_by_task
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.batches import ROWS, Batch, delete_chosen
 from authsite.platform.runtime import clock

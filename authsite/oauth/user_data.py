@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import select, union
 from typing_extensions import TypedDict
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 
 from . import client_secrets, models

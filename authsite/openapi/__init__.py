@@ -7,7 +7,7 @@ from authsite.platform.http.api_metadata import Tag
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-API_TAG = Tag("API description", "The OpenAPI document.")
+API_TAG = Tag("API description", "The OpenAPI document.", place=130)
 
 
 def includeme(config: "Configurator") -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from authsite.platform.http.api_metadata import CLIENT_BASIC, REFRESH_COOKIE, Text
+from authsite.platform.http.api_metadata import CLIENT_BASIC, REFRESH_COOKIE, Tag, Text
 from authsite.platform.http.bodies import Body
 from authsite.platform.http.body_values import FORM, JSON
 from authsite.platform.settings import Settings
@@ -48,24 +48,6 @@ INTRODUCTION = """\
 4. Protect your own API and pages: the guides in the folder `docs` of authsite."""
 
 
-# The order in which the tags are shown: how a new reader needs them. Others follow.
-TAGS = (
-    "Registration",
-    "First-party clients",
-    "OAuth 2.0",
-    "Account",
-    "Second factors and passkeys",
-    "E-mail verification",
-    "Password recovery",
-    "Sign-in with other providers",
-    "Connected applications",
-    "Personal access tokens",
-    "Forward auth",
-    "Administration",
-    "API description",
-)
-
-
 def document(registry: Any, server: str) -> dict[str, Any]:
     """The document of the API in ``registry``; ``server`` is the URL that its paths start from."""
     found = endpoints(registry)
@@ -73,9 +55,9 @@ def document(registry: Any, server: str) -> dict[str, Any]:
     schemas, components = schemas_of(key for each in found for key in _types(each, cfg))
     paths: dict[str, Any] = {}
     first: dict[tuple[Any, str], str] = {}
-    tags: dict[str, str] = {}
+    tags: dict[str, Tag] = {}
     for endpoint in found:
-        tags.setdefault(endpoint.tag.name, endpoint.tag.description)
+        tags.setdefault(endpoint.tag.name, endpoint.tag)
         operation = _operation(endpoint, cfg, schemas, components)
         same = first.setdefault((endpoint.view, endpoint.method), endpoint.operation_id)
         if same != endpoint.operation_id:
@@ -91,7 +73,10 @@ def document(registry: Any, server: str) -> dict[str, Any]:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": server}],
-        "tags": [{"name": name, "description": tags[name]} for name in sorted(tags, key=_rank)],
+        "tags": [
+            {"name": tag.name, "description": tag.description}
+            for tag in sorted(tags.values(), key=lambda tag: tag.place)
+        ],
         "paths": paths,
         "components": {
             "schemas": components,
@@ -110,10 +95,6 @@ def introduction(cfg: Settings) -> str:
         register += " Then confirm the address with the link in the mail."
     client = "web" if "web" in cfg.clients or not cfg.clients else min(cfg.clients)
     return INTRODUCTION.format(register=register, client=client)
-
-
-def _rank(tag: str) -> int:
-    return TAGS.index(tag) if tag in TAGS else len(TAGS)
 
 
 def _types(endpoint: Endpoint, cfg: Settings) -> list[Key]:

@@ -5,7 +5,7 @@ from typing import Any
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.wording import wording
 
 

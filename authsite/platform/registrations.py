@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class HasRegistrations(Protocol):
-    """`authsite.context.Services`."""
+    """`authsite.platform.context.Services`."""
 
     @property
     def registrations(self) -> "Registrations":

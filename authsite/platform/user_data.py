@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, with_config
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db.base import Base
 from authsite.platform.registrations import Registered
 

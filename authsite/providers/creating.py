@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.http.errors import ValidationFailed
 from authsite.platform.mail.outbox import Recipient
 from authsite.sign_in.fields import check_line, read_identifiers

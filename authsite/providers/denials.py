@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import pseudonym, record_apart
+from authsite.platform.context import Context
 from authsite.sign_in.methods.provider import ProviderRefused
 
 

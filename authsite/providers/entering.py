@@ -3,10 +3,10 @@
 from typing import NamedTuple
 from uuid import UUID
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record, record_apart
+from authsite.platform.context import Context
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import gate
 from authsite.sign_in.credentials import owner_of_user

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, select
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider

@@ -1,6 +1,6 @@
 """Mails of a sign-in with another provider."""
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.mail import outbox
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
 from authsite.platform.mail.outbox import NO_RECIPIENT, Recipient

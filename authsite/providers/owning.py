@@ -10,9 +10,9 @@ from datetime import datetime
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.http.errors import ValidationFailed
 from authsite.platform.i18n import _
 from authsite.platform.mail.outbox import Recipient

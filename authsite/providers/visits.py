@@ -3,9 +3,9 @@
 import uuid
 from typing import NamedTuple
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock

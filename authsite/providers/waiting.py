@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_id

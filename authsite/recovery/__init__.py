@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 API_TAG = Tag(
     "Password recovery",
     "Request a reset link by mail, and set a new password with it.",
+    place=70,
 )
 
 

@@ -11,7 +11,7 @@ from authsite.platform.http.bodies import Body, Email, NewPassword, Password, To
 from authsite.platform.http.page_urls import page_not_allowed, page_required
 from authsite.platform.passwords import policy
 from authsite.platform.rate_limit import device_cookie
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from . import service
 from .errors import InvalidResetToken

@@ -1,6 +1,6 @@
 """The mail with a reset link."""
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.mail import outbox
 from authsite.platform.mail.builder import (
     MailBuilder,

@@ -10,7 +10,7 @@ from authsite.platform.http.forms import form_view, link_view, password_check, r
 from authsite.platform.http.rendering import page_path, see_other
 from authsite.platform.http.return_to import keep_next
 from authsite.platform.rate_limit import device_cookie
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in import undo_notice
 from authsite.sign_in.known_address import keep_address
 

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, literal_column, select
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery, after_commit
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.http.errors import FieldError, ValidationFailed

@@ -24,7 +24,7 @@ from .signals import end_with_parent, hold_until_loop_runs
 if TYPE_CHECKING:
     from pyramid.router import Router
 
-    from authsite.context import Services
+    from authsite.platform.context import Services
 
 # Requests of each kind, with a body and without, that a worker works on at the same time. More of
 # them contend for the GIL: with 16 instead of 6, a refresh takes a third more processor time.

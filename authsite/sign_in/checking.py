@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
+from authsite.platform.context import Context
 from authsite.platform.rate_limit.recognized import Owner
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, Wrong

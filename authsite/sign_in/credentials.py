@@ -12,7 +12,7 @@ import structlog
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery, after_commit
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.passwords import HashCapacityExceeded

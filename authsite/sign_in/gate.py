@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID, uuid4
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.http.errors import ApiError
 from authsite.platform.rate_limit.recognized import Recognition
 from authsite.platform.runtime import clock

@@ -7,8 +7,8 @@ from pyramid.interfaces import IRoutesMapper
 from pyramid.registry import Registry
 
 from authsite.platform.http.address import absolute, route_path
+from authsite.platform.request_state import Request
 from authsite.platform.settings import InvalidSetting, SettingsError, documented_key
-from authsite.request_state import Request
 
 
 def login_url(

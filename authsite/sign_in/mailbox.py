@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, update
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.db import after_commit
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock

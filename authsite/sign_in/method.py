@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from authsite.context import Context
 from authsite.platform.audit.service import About
+from authsite.platform.context import Context
 from authsite.platform.i18n import _
 from authsite.platform.rate_limit.recognized import Recognition
 from authsite.platform.registrations import Registered

@@ -10,9 +10,9 @@ from uuid import UUID
 
 from sqlalchemy import Exists, bindparam, exists, literal_column, select
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.mail import outbox
 from authsite.platform.mail.outbox import NO_RECIPIENT, Recipient

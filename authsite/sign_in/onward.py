@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from authsite.platform.http.request_facts import chosen_by_button, chosen_language
 from authsite.platform.registrations import Registered
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

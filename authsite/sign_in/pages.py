@@ -14,7 +14,7 @@ from authsite.platform.http.rendering import found, go_on, home_path, lead_on, s
 from authsite.platform.http.return_to import forget_next
 from authsite.platform.i18n import duration_words
 from authsite.platform.rate_limit import device_cookie
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.factors.browser import target_of
 from authsite.sign_in.fields import require_filled
 from authsite.sign_in.method import METHODS, Pending

@@ -27,9 +27,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors.missing import Missing, SoFar, find_missing

@@ -1,7 +1,7 @@
 """The cookie with the key of a pending login. It opens nothing."""
 
 from authsite.platform.http import cookies
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .pending import LIFETIME
 

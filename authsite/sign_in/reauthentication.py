@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import and_, bindparam, exists, select
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.rate_limit import limit_subject
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
-from authsite.request_state import Request
 from authsite.users.account import SignedInUser
 from authsite.users.caller import caller_of
 from authsite.users.identities import service as identities

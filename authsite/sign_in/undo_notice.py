@@ -11,8 +11,8 @@ from uuid import UUID
 from authsite.platform.addresses import masked
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.http import cookies
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.request_state import Request
 from authsite.users import former
 
 PURPOSE = "undo notice"

@@ -1,7 +1,7 @@
 """The address of the page on which a signed-in user proves again, or more, who they are."""
 
 from authsite.platform.http.address import route_path
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .errors import InsufficientUserAuthentication
 

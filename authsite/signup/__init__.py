@@ -7,7 +7,7 @@ from authsite.platform.http.api_metadata import Tag
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-API_TAG = Tag("Registration", "Register a user.")
+API_TAG = Tag("Registration", "Register a user.", place=10)
 
 
 def includeme(config: "Configurator") -> None:

@@ -19,7 +19,7 @@ from authsite.platform.http.bodies import (
 )
 from authsite.platform.http.page_urls import page_not_allowed
 from authsite.platform.passwords import policy
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.errors import DomainNotAllowed
 from authsite.users.account import UserAnswer, as_json
 from authsite.users.errors import IdentifierTaken

@@ -21,7 +21,7 @@ from authsite.platform.http.rendering import found, go_on, page_path, see_other
 from authsite.platform.http.return_to import keep_next
 from authsite.platform.i18n import duration_words
 from authsite.platform.passwords import policy
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.fields import address_hint
 from authsite.sign_in.gate import PendingEnded
 from authsite.sign_in.known_address import keep_address

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause
+from authsite.platform.context import Context
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
 from authsite.platform.mail.outbox import Recipient

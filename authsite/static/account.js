@@ -1,6 +1,6 @@
 // What a script adds to the account pages; they work without it.
 
-import { make, readersLanguage, wordsOf } from "./pages.js";
+import { make, readersLanguage, wordsOf } from "./elements.js";
 
 const language = readersLanguage();
 const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });

@@ -1,6 +1,6 @@
 // What a script adds to the recovery codes that are shown once: buttons to keep them.
 
-import { make } from "./pages.js";
+import { make } from "./elements.js";
 
 function button(text, action) {
   const made = make("button", { type: "button" });

@@ -1,14 +1,6 @@
 // What a script adds to the pages; every page works without it.
 
-/** A new element with these attributes. */
-export function make(tag, attributes = {}) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
-}
-
-/** What the page says about a password, in the reader's language. */
-export const wordsOf = (input) => JSON.parse(input.closest("[data-words]").dataset.words);
+import { make, readersLanguage, wordsOf } from "./elements.js";
 
 /** A button inside the field that shows what was typed. */
 function addShowButton(input) {
@@ -95,12 +87,6 @@ function waitToSendAgain(form) {
     if (seconds > 0) setTimeout(look, 1000);
   };
   look();
-}
-
-/** The reader's language: the browser's variant of the page's, such as en-GB. */
-export function readersLanguage() {
-  const page = document.documentElement.lang;
-  return navigator.languages.find((each) => each.split("-")[0] === page) ?? page;
 }
 
 /** Dates in the reader's zone and manner, in the page's language. */

@@ -7,7 +7,7 @@
 // `data-words`: what the form says if nothing came of it. An element with `data-signals` tells the
 // browser which passkeys there are (Web Authentication Level 3, section 5.1.10).
 
-import { make } from "./pages.js";
+import { make } from "./elements.js";
 
 const RENEW_AFTER = 9 * 60_000; // a challenge lasts ten minutes
 const supported = Boolean(globalThis.PublicKeyCredential && navigator.credentials);

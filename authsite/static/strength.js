@@ -1,5 +1,5 @@
 // What the server says of a new password while it is typed. The form does not wait for it.
-import { make, wordsOf } from "./pages.js";
+import { make, wordsOf } from "./elements.js";
 
 const PAUSE = 400; // milliseconds without a key
 

@@ -14,8 +14,8 @@ from authsite.platform.http.address import route_path
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import found, see_other
 from authsite.platform.registrations import Registered
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.request_state import Request
 
 from . import agents
 from .caller import caller_of

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .account import Account, SignedInUser, as_json
 from .errors import UserRequired

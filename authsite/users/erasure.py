@@ -4,10 +4,10 @@ from uuid import UUID
 
 from sqlalchemy import delete
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.user_data import USER_DATA
 
 from . import released

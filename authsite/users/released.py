@@ -17,7 +17,7 @@ from uuid import UUID
 from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db.batches import Batch
 from authsite.platform.db.table_scan import sweep_table
 from authsite.platform.rate_limit.limiter import subject_hash, subject_key

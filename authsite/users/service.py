@@ -8,10 +8,10 @@ from sqlalchemy import ColumnElement, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_id

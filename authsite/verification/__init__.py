@@ -11,7 +11,7 @@ from .service import notify_unconfirmed, require_confirmed
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-API_TAG = Tag("E-mail verification", "Verification links.")
+API_TAG = Tag("E-mail verification", "Verification links.", place=60)
 
 
 def includeme(config: "Configurator") -> None:

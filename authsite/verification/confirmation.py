@@ -3,8 +3,8 @@
 from typing import NamedTuple
 from uuid import UUID
 
-from authsite.context import Context
 from authsite.platform.addresses import masked, shown
+from authsite.platform.context import Context
 from authsite.platform.mail.outbox import Recipient
 from authsite.sign_in import gate
 from authsite.sign_in.method import Pending, Target

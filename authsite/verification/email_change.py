@@ -9,17 +9,18 @@ from uuid import UUID, uuid4
 from sqlalchemy import ColumnElement, update
 from sqlalchemy.exc import IntegrityError
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.context import Context
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.sign_in.credentials import find_credential
 from authsite.sign_in.fields import address_errors, read_address
 from authsite.sign_in.identifiers import Identifier, normalized_key
+from authsite.sign_in.own_address import may_mail_own_address
 from authsite.sign_in.reauthentication import ProofFields, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
@@ -32,7 +33,7 @@ from authsite.users.models import FormerAddress, LoginName, User
 
 from . import mails
 from .errors import InvalidSignature
-from .service import choose_page, mail_link, may_mail, may_mail_own_address, notify_owner
+from .service import choose_page, mail_link, may_mail, notify_owner
 
 
 class _Counted(NamedTuple):

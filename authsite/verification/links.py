@@ -22,7 +22,7 @@ from hashlib import sha256
 from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.crypto.keys import KeyRing
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.runtime import clock

@@ -7,8 +7,8 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.platform.addresses import masked
+from authsite.platform.context import Context
 from authsite.platform.mail import outbox
 from authsite.platform.mail.builder import (
     MailBuilder,

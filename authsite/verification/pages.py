@@ -7,8 +7,8 @@ from typing import Any
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from authsite.context import Context
 from authsite.platform.addresses import shown
+from authsite.platform.context import Context
 from authsite.platform.http.bodies import Body, Email, Token, Url
 from authsite.platform.http.errors import ApiError, FieldError
 from authsite.platform.http.forms import form_view, link_view
@@ -16,7 +16,7 @@ from authsite.platform.http.rendering import go_on, page_path, see_other
 from authsite.platform.http.return_to import forget_next, keep_next
 from authsite.platform.i18n import duration_words
 from authsite.platform.rate_limit import device_cookie
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.factors.browser import target_of
 from authsite.sign_in.known_address import keep_address
 from authsite.sign_in.methods.mail_code import service as mail_code

@@ -11,8 +11,8 @@ from datetime import timedelta
 
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.http import cookies
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.request_state import Request
 from authsite.users.models import User
 
 LIFETIME = timedelta(hours=1)

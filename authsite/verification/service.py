@@ -6,10 +6,10 @@ Each function counts its limits before the request's transaction has written any
 
 from uuid import UUID
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.http.page_urls import choose_page_url
 from authsite.platform.mail.outbox import NO_RECIPIENT, Recipient
@@ -17,6 +17,7 @@ from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.sign_in.credentials import find_account
 from authsite.sign_in.identifiers import normalized_key
+from authsite.sign_in.own_address import may_mail_own_address
 from authsite.users import pending
 from authsite.users.account import Account, lacks_confirmation
 
@@ -161,17 +162,6 @@ def notify_owner(ctx: Context, owner: Account | None) -> None:
 def may_mail(ctx: Context, address: str) -> bool:
     """Count a mail to ``address``; return whether it is within the limit ``mail-recipient``."""
     return ctx.limits.allows("mail-recipient", normalized_key("email", address))
-
-
-def may_mail_own_address(ctx: Context, account: Account) -> bool:
-    """Count a mail to the user's own address; return whether it is within its limit.
-
-    A confirmed address has no limit. An unconfirmed one may belong to another person: it has the
-    limit ``unconfirmed-recipient``, which all accounts with this address share in turn.
-    """
-    return account.confirmed or ctx.limits.allows(
-        "unconfirmed-recipient", normalized_key("email", account.email)
-    )
 
 
 def _may_confirm(ctx: Context, key: str, *, unconfirmed: bool) -> bool:

@@ -7,10 +7,10 @@ cancels, too: its owner may not have an account here.
 
 from typing import NamedTuple
 
-from authsite.context import Context
 from authsite.platform.addresses import masked, shown
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.context import Context
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_id

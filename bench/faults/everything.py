@@ -9,13 +9,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from sqlalchemy import update
 from sqlalchemy.orm import Session as Transaction
 
-from authsite.context import Context, make_services
 from authsite.groups import administrators
 from authsite.oauth import registration
 from authsite.oauth.client_fields import ClientFields
 from authsite.oauth.consents import service as consents
 from authsite.oauth.oidc.keys import rotation
 from authsite.platform.audit.cause import Cause
+from authsite.platform.context import Context, make_services
 from authsite.platform.crypto.sealing import Binding
 from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.runtime import clock

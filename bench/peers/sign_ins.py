@@ -14,12 +14,12 @@ from urllib.parse import urlencode
 from sqlalchemy import delete, insert
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.groups import members
 from authsite.groups import service as groups
 from authsite.oauth import clients
 from authsite.oauth.issue import ClientRef, issue
 from authsite.platform.audit.cause import Cause
+from authsite.platform.context import Context
 from authsite.platform.crypto.sealing import Binding
 from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.mail.models import OutboxMessage

@@ -8,9 +8,9 @@ from click.testing import CliRunner
 from sqlalchemy import create_engine
 
 from authsite.cli import authsite
-from authsite.context import make_services
 from authsite.models import METADATA
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.context import make_services
 from authsite.platform.crypto.sealing import Unusable
 from authsite.platform.settings import environment, folder_of, load, new_sealing_key, read_ini
 from tests.support.home import initialized

@@ -6,7 +6,7 @@ from pyramid.events import NewRequest, NewResponse
 from pyramid.interfaces import IRoutesMapper, ITweens
 from pyramid.response import Response
 
-from authsite.request_state import RequestState
+from authsite.platform.request_state import RequestState
 from tests.support.host import HostSite
 from tests.support.pages import sign_in
 from tests.support.site import bearer

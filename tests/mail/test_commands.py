@@ -7,9 +7,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from authsite.admin.mail.cli import _send_due
 from authsite.cli import authsite
 from authsite.platform.mail import leases
-from authsite.platform.mail.cli import _send_due
 from authsite.platform.mail.leases import Outcome
 from authsite.platform.mail.listed import shortened
 from authsite.platform.mail.sender import open_sender

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import update
 
 from authsite.checks.passkeys import passkey_findings
-from authsite.cli.shared import services_of
+from authsite.platform.command_line.shared import services_of
 from authsite.platform.settings import load_at_start
 from authsite.sign_in.methods.passkeys.models import Passkey
 from tests.support.doctor import line

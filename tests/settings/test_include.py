@@ -25,9 +25,9 @@ def folder(tmp_path, monkeypatch):
 
 def included(settings):
     config = Configurator(settings=settings)
-    config.include("authsite.context")
-    config.include("authsite.request_state")
-    config.include("authsite.request_context")
+    config.include("authsite.platform.context")
+    config.include("authsite.platform.request_state")
+    config.include("authsite.platform.request_context")
     config.commit()
     return config.registry
 

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.installation.features import FEATURES
 from authsite.platform.registrations import Registrations

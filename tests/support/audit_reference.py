@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from authsite.oauth.authorization.reasons import Reason
+from authsite.oauth.authorization_reasons import Reason
 from authsite.platform.audit.events import FORMER_NAMES, Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.sign_in.methods.provider.failures import ProviderFailure

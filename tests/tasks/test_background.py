@@ -7,7 +7,7 @@ import pytest
 from pyramid.exceptions import ConfigurationError
 from webtest import TestApp
 
-from authsite.context import Job
+from authsite.platform.context import Job
 from authsite.platform.registrations import Registrations
 from authsite.platform.tasks.background import (
     BACKGROUND_TASKS,

@@ -10,7 +10,7 @@ from authsite.guards.errors import EmailNotConfirmed
 from authsite.platform.http.api_metadata import Operation
 from authsite.platform.installation.features import FeatureNotOpen
 from authsite.platform.rate_limit.errors import TooManyAttempts
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.errors import PROOF_ERRORS
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import (

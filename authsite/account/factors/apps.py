@@ -6,8 +6,8 @@ from uuid import UUID
 
 from sqlalchemy import or_, select
 
-from authsite.context import Context
 from authsite.oauth.models import OAUTH, Client, Family
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 
 USED_WITHIN = timedelta(days=90)

@@ -12,7 +12,7 @@ from authsite.platform.http.bodies import Body, CurrentPassword, Flag, MailCode
 from authsite.platform.http.forms import PageView, form_view
 from authsite.platform.http.rendering import found, go_on, page_path
 from authsite.platform.http.return_to import forget_next
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.factors import banner, names
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import InvalidEnrollment

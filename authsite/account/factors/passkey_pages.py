@@ -11,8 +11,8 @@ from authsite.platform.http.bodies import Body, Flag, Missing
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import found, page_path
 from authsite.platform.i18n import _
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
-from authsite.request_state import Request
 from authsite.sign_in.factors.names import PASSKEY
 from authsite.sign_in.methods.passkeys import changes
 from authsite.sign_in.methods.passkeys.credentials import MAX_SIZE

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, func, select
 
-from authsite.context import Context
 from authsite.guards.errors import EmailNotConfirmed
 from authsite.oauth.models import Family
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock

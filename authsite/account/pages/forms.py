@@ -26,8 +26,8 @@ from authsite.platform.http.forms import link_view, password_check, rating
 from authsite.platform.http.rendering import found, home_path, see_other
 from authsite.platform.i18n import _
 from authsite.platform.rate_limit import device_cookie
+from authsite.platform.request_state import Request
 from authsite.recovery import service as recovery
-from authsite.request_state import Request
 from authsite.sign_in.known_address import keep_address
 from authsite.sign_in.reauthentication import ProofFields
 from authsite.sign_in.sessions import cookies

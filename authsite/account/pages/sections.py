@@ -5,7 +5,7 @@ from typing import Any
 from authsite.account import active_sessions, activity, service
 from authsite.platform.i18n import own_name
 from authsite.platform.mail.outbox import Recipient
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.fields import address_hint
 from authsite.users import former, pending
 from authsite.users.account_pages import AccountSection, values_of_deletion

@@ -6,7 +6,7 @@ from typing import Any
 from pyramid.view import view_config
 
 from authsite.account import activity
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.users.account_pages import PAGE, common_values, page_of, show
 from authsite.users.caller import caller_of
 

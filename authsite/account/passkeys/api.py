@@ -10,8 +10,8 @@ from authsite.account.factors.bodies import PasskeyAnswer
 from authsite.guards.errors import EmailNotConfirmed
 from authsite.platform.http.api_metadata import Operation
 from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
-from authsite.request_state import Request
 from authsite.sign_in.errors import PROOF_ERRORS
 from authsite.sign_in.factors.errors import LastFactor, LastWayIn, NotOffered, UnknownFactor
 from authsite.sign_in.methods.passkeys import changes

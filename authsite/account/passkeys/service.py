@@ -5,7 +5,7 @@ from uuid import UUID
 
 from authsite.account.factors import proof
 from authsite.account.factors.service import Changed, finish, session_id
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.sign_in.factors.errors import NotOffered
 from authsite.sign_in.methods.passkeys import changes, registration
 from authsite.sign_in.methods.passkeys.models import Passkey

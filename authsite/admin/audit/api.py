@@ -13,7 +13,7 @@ from authsite.admin.queries import LINK, add_link, invalid, query_of
 from authsite.platform.http.api_metadata import Operation, Parameters, Text, response_body
 from authsite.platform.http.errors import ValidationFailed
 from authsite.platform.rate_limit.errors import TooManyAttempts
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from . import service
 from .exporting import as_ndjson

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from authsite.oauth.authorization.reasons import Reason
+from authsite.oauth.authorization_reasons import Reason
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.models import AuditEvent

@@ -13,8 +13,8 @@ from authsite.admin.lists import DEFAULT_LIMIT, Page
 from authsite.admin.queries import add_link, query_of
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.http.errors import ValidationFailed
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
-from authsite.request_state import Request
 from authsite.users import service as users
 
 from . import seals, service

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-from authsite.context import Context, Services
 from authsite.platform.audit.seals.keys import audit_keys
 from authsite.platform.audit.seals.table import newest_seal
 from authsite.platform.audit.seals.verification import (
@@ -12,6 +11,7 @@ from authsite.platform.audit.seals.verification import (
     last_result,
     verify,
 )
+from authsite.platform.context import Context, Services
 from authsite.platform.db.autocommit import snapshot_on
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock

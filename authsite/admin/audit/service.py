@@ -16,10 +16,10 @@ from authsite.admin.administrator import Administrator
 from authsite.admin.errors import PermissionMissing, UnknownObject
 from authsite.admin.limited_reading import limited
 from authsite.admin.lists import Page, after, cursor
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.service import About, Filter, conditions_of, record_apart
+from authsite.platform.context import Context
 
 from .filters import EventsQuery, filter_of
 from .rows import facts

@@ -12,8 +12,8 @@ from authsite.admin.queries import LINK, answer, query_of
 from authsite.oauth.models import Client
 from authsite.platform.http.api_metadata import Operation
 from authsite.platform.installation.features import FeatureNotOpen
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_client_id
-from authsite.request_state import Request
 
 from . import service
 from .bodies import (

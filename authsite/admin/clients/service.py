@@ -17,10 +17,10 @@ from authsite.admin.administrator import Administrator
 from authsite.admin.errors import UnknownObject
 from authsite.admin.lists import Page, after, cursor
 from authsite.admin.users import subject
-from authsite.context import Context
 from authsite.oauth import client_fields, client_scopes, client_uris, clients, registration
 from authsite.oauth.client_fields import NO_FIELDS, ClientFields
 from authsite.oauth.models import Client
+from authsite.platform.context import Context
 from authsite.platform.http.errors import ApiError
 
 from .errors import InvalidClient

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from sqlalchemy import case, func, select
 
-from authsite.context import Context
 from authsite.oauth.models import Client
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.context import Context
 
 LOOKED_AT = 20_000  # events
 

@@ -23,8 +23,8 @@ from authsite.groups.members import MAX_GROUPS
 from authsite.groups.service import GroupValues
 from authsite.platform.http.api_metadata import Operation
 from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
-from authsite.request_state import Request
 from authsite.users.errors import LastOwner
 
 from . import listing, service

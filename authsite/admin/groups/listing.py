@@ -10,11 +10,11 @@ from sqlalchemy import func, literal, select, union_all
 from authsite.admin.administrator import Administrator
 from authsite.admin.errors import UnknownObject
 from authsite.admin.lists import Page, after, cursor
-from authsite.context import Context
 from authsite.groups import applying
 from authsite.groups.errors import UnknownGroup
 from authsite.groups.lookup import is_name
 from authsite.groups.service import ShownGroup, of_row
+from authsite.platform.context import Context
 from authsite.users.groups.models import Group, GroupMember
 from authsite.users.groups.reserved import RESERVED
 from authsite.users.models import User

@@ -15,10 +15,10 @@ from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
 from authsite.admin.errors import Outranked
 from authsite.admin.users import actions, memberships, subject
-from authsite.context import Context
 from authsite.groups import applying
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
+from authsite.platform.context import Context
 from authsite.platform.db.transaction import commit_session
 from authsite.users.groups.models import GroupMember
 from authsite.users.groups.reserved import RESERVED, is_reserved

@@ -7,8 +7,8 @@ from pyramid.view import view_config
 from typing_extensions import TypedDict
 
 from authsite.platform.http.api_metadata import Operation, response_body
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.clock import rfc3339
-from authsite.request_state import Request
 
 from . import service
 

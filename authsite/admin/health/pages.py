@@ -4,7 +4,7 @@ from typing import Any
 
 from pyramid.view import view_config
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from . import service
 

@@ -15,15 +15,15 @@ from sqlalchemy import Connection, Select, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.checks.database import database_findings
-from authsite.checks.findings import Finding
 from authsite.checks.openid import openid_findings
 from authsite.checks.passkeys import passkey_findings
 from authsite.checks.settings import LENIENT, STRICT, file_findings, rule_findings
-from authsite.context import Context, Services
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.seals.stored import SEALS
+from authsite.platform.context import Context, Services
 from authsite.platform.db import migrate
 from authsite.platform.http.errors import TemporarilyUnavailable
+from authsite.platform.installation.finding import Finding
 from authsite.platform.mail.models import WAITING, OutboxMessage
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock

@@ -16,7 +16,7 @@ from authsite.invitations.errors import InvitationsClosed, UnknownInvitation, Un
 from authsite.invitations.shown import InvitationAnswer, OpenInvitation, shown, shown_open
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.http.bodies import Email
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from . import service
 from .recent import require_recent_for

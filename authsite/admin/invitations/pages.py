@@ -12,7 +12,7 @@ from authsite.platform.addresses import shown
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Email, MaybeEmpty, Missing
 from authsite.platform.i18n import _
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.users import service as users
 
 from . import service

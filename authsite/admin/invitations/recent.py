@@ -4,7 +4,7 @@ The owner of the address may be a user already, who becomes a member by acceptin
 """
 
 from authsite.admin.guard import administrator_for
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.users.groups.reserved import is_reserved
 
 

@@ -10,11 +10,11 @@ from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
 from authsite.admin.errors import PermissionMissing
 from authsite.admin.lists import Page, after, cursor
-from authsite.context import Context
 from authsite.invitations import service
 from authsite.invitations.conditions import CHOOSE_GROUP
 from authsite.invitations.errors import UnknownInvitation
 from authsite.invitations.models import Invitation
+from authsite.platform.context import Context
 from authsite.platform.runtime.ids import as_id
 from authsite.users.groups.models import Group
 from authsite.users.groups.reserved import is_reserved

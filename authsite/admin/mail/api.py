@@ -13,8 +13,8 @@ from authsite.admin.queries import LINK, ListQuery, answer, query_of
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.mail.listed import facts
 from authsite.platform.mail.models import State
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
-from authsite.request_state import Request
 
 from . import service
 from .errors import MailEnded, SecurityNotice

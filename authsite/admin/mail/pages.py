@@ -14,8 +14,8 @@ from authsite.platform.http.address import route_path
 from authsite.platform.i18n import _
 from authsite.platform.mail.listed import facts, shortened
 from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
-from authsite.request_state import Request
 
 from . import service
 

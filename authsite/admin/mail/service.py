@@ -9,9 +9,9 @@ from authsite.admin.errors import UnknownObject
 from authsite.admin.lists import Page, after, cursor
 from authsite.admin.rank import require_rank
 from authsite.admin.reasons import cause
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_all
+from authsite.platform.context import Context
 from authsite.platform.mail import outbox
 from authsite.platform.mail.models import OutboxMessage, State
 from authsite.platform.mail.outbox import Changed

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from authsite.admin.guard import ANY, administrator_of
 from authsite.platform.http.api_metadata import Operation, response_body
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.users.account import UserAnswer, as_json
 from authsite.users.caller import caller_of
 

@@ -7,7 +7,7 @@ from pyramid.view import view_config
 from typing_extensions import TypedDict
 
 from authsite.platform.http.api_metadata import Operation, response_body
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .service import list_settings
 

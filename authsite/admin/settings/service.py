@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.crypto.keys import KeyRing
 from authsite.platform.settings.secret import Secret
 from authsite.platform.settings.shown import Shown, all_settings

@@ -6,7 +6,7 @@ from pyramid.view import view_config
 
 from authsite.admin.guard import ANY, administrator_of
 from authsite.admin.health import service as health
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from . import service
 

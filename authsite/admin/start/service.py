@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from sqlalchemy import func, select
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.context import Context
 from authsite.platform.mail.models import OutboxMessage
 from authsite.platform.runtime import clock
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyramid.config import Configurator
     from sqlalchemy import Connection
 
-    from authsite.context import Services
+    from authsite.platform.context import Services
     from authsite.platform.db.batches import Batch
     from authsite.platform.settings import Settings
 

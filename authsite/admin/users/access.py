@@ -11,11 +11,11 @@ from authsite.account import active_sessions, export
 from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
 from authsite.admin.errors import UnknownObject
-from authsite.context import Context
 from authsite.oauth import active_personal_tokens, families
 from authsite.oauth.personal import service as personal_tokens
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.sign_in.factors import recovering, remembered
 from authsite.sign_in.factors.left import Left
 from authsite.users import service as users

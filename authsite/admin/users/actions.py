@@ -12,9 +12,9 @@ from authsite.account.service import change_as_administrator
 from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
 from authsite.admin.rank import require_rank
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
 from authsite.platform.mail.outbox import Recipient

@@ -11,9 +11,9 @@ from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
 from authsite.admin.errors import Outranked
 from authsite.admin.rank import require_rank
-from authsite.context import Context, Services
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context, Services
 from authsite.platform.db.batches import Batch
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.http.request_info import RequestInfo

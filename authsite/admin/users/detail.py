@@ -11,11 +11,11 @@ from authsite.account import active_sessions, export
 from authsite.account.active_sessions import ActiveSession
 from authsite.admin.administrator import Administrator
 from authsite.admin.lists import Page, after, cursor
-from authsite.context import Context
 from authsite.oauth.listed import ListedToken
 from authsite.oauth.personal import service as personal_tokens
 from authsite.platform.audit.events import Event, names_of
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.context import Context
 from authsite.platform.mail.models import OutboxMessage
 from authsite.platform.rate_limit import delays
 from authsite.platform.runtime import clock

@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.mail import outbox
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob

@@ -5,9 +5,9 @@ from collections.abc import Callable, Collection
 from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
 from authsite.admin.rank import require_other
-from authsite.context import Context
 from authsite.groups import administrators, members
 from authsite.platform.audit.cause import Cause
+from authsite.platform.context import Context
 from authsite.users.groups.groups_of_user import existing_groups_of
 from authsite.users.groups.owners import require_another
 from authsite.users.groups.reserved import OWNER, is_reserved

@@ -29,7 +29,7 @@ from authsite.admin import lists
 from authsite.admin.administrator import Administrator
 from authsite.admin.limited_reading import limited
 from authsite.admin.lists import Page
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.runtime.ids import as_id
 from authsite.sign_in.identifiers import KINDS, candidates
 from authsite.users.groups.models import GroupMember

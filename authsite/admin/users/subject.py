@@ -7,7 +7,7 @@ from sqlalchemy import select
 from authsite.admin.administrator import Administrator, reserved_groups, scopes_of
 from authsite.admin.errors import Outranked, PermissionMissing, UnknownObject
 from authsite.admin.rank import require_rank
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.runtime.ids import as_id
 from authsite.users.groups.reserved import OWNER
 from authsite.users.models import User

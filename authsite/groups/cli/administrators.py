@@ -2,12 +2,12 @@
 
 import click
 
-from authsite.cli.results import Done, Listing, result_command
-from authsite.cli.shared import examples, reason_option, transaction
 from authsite.groups import administrators
 from authsite.oauth.administering import administering_clients
+from authsite.platform.command_line.results import Done, Listing, result_command
+from authsite.platform.command_line.shared import examples, reason_option, transaction
 from authsite.platform.settings import Settings
-from authsite.users.cli.shared import find, user_argument
+from authsite.users.command_line import find, user_argument
 from authsite.users.groups.reserved import OWNER, PREFIX
 
 from .shared import by_command, errors_as_lines

@@ -6,14 +6,20 @@ from uuid import UUID
 
 import click
 
-from authsite.cli.results import Data, Done, Facts, Listing, result_command
-from authsite.cli.shared import examples, limit_option, reason_option, session, transaction
-from authsite.context import Context
 from authsite.groups import applying, members, service
 from authsite.groups.members import Member
 from authsite.groups.service import GroupValues, ShownGroup
+from authsite.platform.command_line.results import Data, Done, Facts, Listing, result_command
+from authsite.platform.command_line.shared import (
+    examples,
+    limit_option,
+    reason_option,
+    session,
+    transaction,
+)
+from authsite.platform.context import Context
 from authsite.platform.settings import Settings
-from authsite.users.cli.shared import find, user_argument
+from authsite.users.command_line import find, user_argument
 from authsite.users.groups.models import GroupChange
 
 from .shared import by_command, errors_as_lines

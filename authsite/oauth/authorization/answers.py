@@ -4,15 +4,15 @@ from urllib.parse import urlencode
 
 from pyramid.response import Response
 
-from authsite.context import Services
+from authsite.oauth.authorization_reasons import AnswerTo, Refused
 from authsite.oauth.oidc.issuer import issuer_of
+from authsite.platform.context import Services
 from authsite.platform.http.methods import SAFE_METHODS
 from authsite.platform.http.rendering import found
 from authsite.platform.i18n import translate
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .continue_page import lead_to
-from .reasons import AnswerTo, Refused
 
 
 def code_url(services: Services, answer_to: AnswerTo, code: str) -> str:

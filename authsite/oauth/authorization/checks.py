@@ -3,8 +3,8 @@ rest (RFC 6749, section 4.1.2.1)."""
 
 from typing import Any, NamedTuple
 
-from authsite.context import Context
 from authsite.oauth import redirect_uris, resources, scopes
+from authsite.oauth.authorization_reasons import AnswerTo, Reason, Refused
 from authsite.oauth.errors import InvalidScope, InvalidTarget
 from authsite.oauth.models import REDIRECT
 from authsite.oauth.oidc import id_tokens
@@ -12,11 +12,11 @@ from authsite.oauth.oidc.errors import NotOurIdToken
 from authsite.oauth.oidc.keys import ring
 from authsite.oauth.registered import RegisteredClient, find, uris_of
 from authsite.oauth.self_described import still_allowed
+from authsite.platform.context import Context
 from authsite.platform.http.errors import ApiError
 
 from . import request
 from .levels import is_reachable
-from .reasons import AnswerTo, Reason, Refused
 from .request import OPENID, AuthorizationRequest, Parameters
 
 RS256 = "RS256"

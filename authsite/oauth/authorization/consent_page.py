@@ -16,8 +16,8 @@ from authsite.platform.http.address import path_qs
 from authsite.platform.http.own_files import href
 from authsite.platform.http.rendering import page_path
 from authsite.platform.i18n import _
+from authsite.platform.request_state import Request
 from authsite.platform.settings import is_file_name
-from authsite.request_state import Request
 from authsite.users.account import Account
 
 CONSENT = "authsite:templates/authorization/consent.jinja2"

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from authsite.context import Context
+from authsite.oauth.authorization_reasons import Reason, Refused
+from authsite.platform.context import Context
 from authsite.platform.crypto.keys import Keys
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.http.return_to import MAX_LENGTH
@@ -22,7 +23,6 @@ from authsite.platform.runtime import clock
 from authsite.platform.stored_requests import service as stored_requests
 
 from . import request
-from .reasons import Reason, Refused
 from .request import Parameters
 
 AT, CHOSEN, REFERENCE = "_at", "_as", "_ref"

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from pyramid.response import Response
 
 from authsite.platform.http.rendering import render_page
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 CONTINUE = "authsite:templates/authorization/continue.jinja2"
 

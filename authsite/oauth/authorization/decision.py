@@ -4,7 +4,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
-from .reasons import Reason
+from authsite.oauth.authorization_reasons import Reason
 
 
 class Step(Enum):

@@ -4,13 +4,13 @@ Before the user has signed in nothing is fetched, so that no stranger can have t
 other hosts; then the client is unknown, too, and the login page names none.
 """
 
-from authsite.context import Context
 from authsite.oauth import client_urls, unused_clients
+from authsite.oauth.authorization_reasons import Reason, Refused
 from authsite.oauth.client_documents import service
 from authsite.oauth.client_documents.problems import DocumentRefused, Problem
 from authsite.oauth.registered import RegisteredClient
+from authsite.platform.context import Context
 
-from .reasons import Reason, Refused
 from .request import CREATE, NONE, Parameters
 
 MAX_SHOWN = 500  # characters of a URL

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.sign_in.factors.names import PASSKEY, RECOVERY_CODE, TOTP
 from authsite.sign_in.method import METHODS
 from authsite.sign_in.methods.passkeys.registration import can_add

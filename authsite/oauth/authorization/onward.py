@@ -1,12 +1,12 @@
 """Tell the sign-in pages which application a sign-in leads to."""
 
 from authsite.oauth import registered
+from authsite.oauth.authorization_reasons import Refused
 from authsite.platform.http.address import route_path
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.onward import Onward, show_in
 
 from . import continuation, request
-from .reasons import Refused
 from .request import Parameters
 
 

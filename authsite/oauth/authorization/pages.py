@@ -6,14 +6,15 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.guards.session import confirm_page
+from authsite.oauth.authorization_reasons import Reason, Refused
 from authsite.oauth.scopes import parse
 from authsite.platform.db.transaction import commit_and_begin, transaction
 from authsite.platform.http.address import route_path
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.forms import set_errors
 from authsite.platform.http.rendering import found, render_page, see_other
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
+from authsite.sign_in.confirm_url import confirm_url
 from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.verify_url import verify_url
 from authsite.users.levels import acr_of
@@ -36,7 +37,6 @@ from .incoming import (
     visit_of,
 )
 from .onward import take_language
-from .reasons import Reason, Refused
 from .refused import refuse
 from .service import SignedIn, Visit
 
@@ -218,7 +218,7 @@ def _page(
         **consent_page.application(request, client, uri),
         "account": account,
         "other_account": other,
-        "link": confirm_page(request, next_),
+        "link": confirm_url(request, next_),
         "back": denied_url(ctx.services, checked.answer_to),
     }
     response.text = render_page(request, CONFIRM, values)

@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 
 from pyramid.response import Response
 
+from authsite.oauth.authorization_reasons import Refused
 from authsite.platform.http.errors import ERROR_OF_REQUEST, ApiError
 from authsite.platform.http.rendering import render_page
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .answers import error_url, lead_back
 from .continuation import LIMIT
-from .reasons import Refused
 from .service import record_refused
 
 REFUSED = "authsite:templates/authorization/refused.jinja2"

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from .reasons import Reason, Refused
+from authsite.oauth.authorization_reasons import Reason, Refused
 
 MAX_REQUEST = 8 * 1024  # characters of the encoded parameters
 MAX_PARAMETERS = 100

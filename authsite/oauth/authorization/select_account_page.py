@@ -3,7 +3,7 @@
 from typing import Any
 
 from authsite.oauth.registered import RegisteredClient
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.users.account import Account
 
 from .consent_page import application, login_page

@@ -8,14 +8,15 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, select
 
-from authsite.context import Context
 from authsite.oauth import client_groups
+from authsite.oauth.authorization_reasons import Reason, Refused
 from authsite.oauth.codes import service as codes
 from authsite.oauth.codes.service import NewCode, SignInFacts
 from authsite.oauth.consents import service as consents
 from authsite.oauth.scopes import parse
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record, record_apart
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors.policy import is_met
@@ -29,7 +30,6 @@ from . import levels
 from .checks import Checked
 from .continuation import LedToLogin
 from .decision import State
-from .reasons import Reason, Refused
 from .request import CONSENT, CREATE, LOGIN, SELECT_ACCOUNT
 
 

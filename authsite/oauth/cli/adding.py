@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import click
 
-from authsite.cli.results import Data, result_command
-from authsite.cli.shared import examples, print_facts, transaction
 from authsite.oauth import registration
 from authsite.oauth.client_fields import ClientFields
 from authsite.oauth.models import SERVER
+from authsite.platform.command_line.results import Data, result_command
+from authsite.platform.command_line.shared import examples, print_facts, transaction
 from authsite.platform.settings import Settings
 
 from .clients import BY_COMMAND, ONCE, client, value_errors

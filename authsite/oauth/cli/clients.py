@@ -8,9 +8,6 @@ import click
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.cli.results import Data, Done, Facts, Listing, result_command
-from authsite.cli.shared import examples, limit_option, transaction
-from authsite.context import Context
 from authsite.oauth import client_scopes, client_uris, clients, registration
 from authsite.oauth.client_facts import facts_of
 from authsite.oauth.client_fields import NO_FIELDS, ClientFields
@@ -23,6 +20,9 @@ from authsite.oauth.models import (
 )
 from authsite.oauth.oidc.availability import is_on_with, why_off
 from authsite.platform.audit.cause import Cause
+from authsite.platform.command_line.results import Data, Done, Facts, Listing, result_command
+from authsite.platform.command_line.shared import examples, limit_option, transaction
+from authsite.platform.context import Context
 from authsite.platform.runtime.ids import as_client_id
 from authsite.platform.settings import Settings
 

@@ -5,8 +5,14 @@ from typing import NamedTuple
 
 import click
 
-from authsite.checks.findings import Finding
-from authsite.cli.shared import (
+from authsite.oauth import client_uris
+from authsite.oauth.authorization_reasons import Reason
+from authsite.oauth.models import CODE_TYPES, Client
+from authsite.oauth.oidc.availability import is_on_with, why_off
+from authsite.oauth.oidc.issuer import issuer_of
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import Filter, search
+from authsite.platform.command_line.shared import (
     config_option,
     examples,
     json_option,
@@ -14,14 +20,8 @@ from authsite.cli.shared import (
     session,
     visible,
 )
-from authsite.context import Context
-from authsite.oauth import client_uris
-from authsite.oauth.authorization.reasons import Reason
-from authsite.oauth.models import CODE_TYPES, Client
-from authsite.oauth.oidc.availability import is_on_with, why_off
-from authsite.oauth.oidc.issuer import issuer_of
-from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import Filter, search
+from authsite.platform.context import Context
+from authsite.platform.installation.finding import Finding
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from authsite.checks.findings import Finding
-from authsite.context import Services
 from authsite.oauth.oidc.keys.inspection import inspect
+from authsite.platform.context import Services
 from authsite.platform.http import outbound
 from authsite.platform.http.outbound import Answer
+from authsite.platform.installation.finding import Finding
 from authsite.platform.runtime import clock
 
 DISCOVERY = "/.well-known/openid-configuration"

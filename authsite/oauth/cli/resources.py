@@ -4,13 +4,13 @@ from uuid import UUID
 
 import click
 
-from authsite.cli.results import Data, Done, Facts, Listing, result_command
-from authsite.cli.shared import examples, transaction
-from authsite.context import Context
 from authsite.oauth import resources
 from authsite.oauth.models import JWT, OPAQUE, Resource
 from authsite.oauth.oidc.availability import is_on_with, why_off
 from authsite.oauth.scopes import OPENID_SCOPES
+from authsite.platform.command_line.results import Data, Done, Facts, Listing, result_command
+from authsite.platform.command_line.shared import examples, transaction
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_client_id
 from authsite.platform.settings import Settings

@@ -4,16 +4,16 @@ import sys
 
 import click
 
-from authsite.cli.results import Data, Done, Facts, result_command
-from authsite.cli.shared import examples, session, transaction
-from authsite.context import Context
 from authsite.oauth import inspection, scope_loss
 from authsite.oauth.inspection import Inspected
 from authsite.oauth.models import PersonalToken
+from authsite.platform.command_line.results import Data, Done, Facts, result_command
+from authsite.platform.command_line.shared import examples, session, transaction
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 from authsite.users import agents
-from authsite.users.cli.shared import named
+from authsite.users.command_line import named
 
 
 @click.group()

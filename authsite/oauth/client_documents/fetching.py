@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
-from authsite.context import Services
+from authsite.platform.context import Services
 from authsite.platform.http import outbound
 from authsite.platform.http.outbound import UNTRUSTED, Answer, NoSlot, Unreachable
 

@@ -9,11 +9,11 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.oauth import client_uris, self_described
 from authsite.oauth.models import DOCUMENT, REDIRECT, Client
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.installation import features

@@ -7,12 +7,12 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, select
 
-from authsite.context import Context
 from authsite.oauth.errors import ConfirmationRequired, GroupRequired, InvalidGrant
 from authsite.oauth.models import Client, Family
 from authsite.oauth.oidc import sign_ins
 from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.tokens import TokenPair
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.sign_in import facts
 from authsite.sign_in.sessions.models import BrowserSession

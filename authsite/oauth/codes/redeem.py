@@ -15,7 +15,6 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, exists
 
-from authsite.context import Context
 from authsite.oauth import families, resources
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import ExpiredCode, InvalidCode, NotIssued
@@ -25,6 +24,7 @@ from authsite.oauth.oidc import sign_ins
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
+from authsite.platform.context import Context
 from authsite.platform.db import run_together
 from authsite.platform.runtime import clock
 from authsite.sign_in import facts, gate

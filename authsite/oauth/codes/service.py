@@ -9,13 +9,13 @@ from sqlalchemy import Table, bindparam, exists, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.expression import true
 
-from authsite.context import Context
 from authsite.oauth.consents import service as consents
 from authsite.oauth.consents.models import Consent
 from authsite.oauth.registered import RegisteredClient
 from authsite.oauth.tokens import expiry
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
+from authsite.platform.context import Context
 from authsite.platform.crypto.sealed import IdText
 from authsite.platform.db import PreparedQuery, run_together
 from authsite.platform.installation import features

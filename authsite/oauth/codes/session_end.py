@@ -10,11 +10,11 @@ from uuid import UUID
 
 from sqlalchemy import String, literal, update
 
-from authsite.context import Context
 from authsite.oauth.models import Family
 from authsite.oauth.scopes import OFFLINE_ACCESS
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 
 WHY = "its session was ended"

@@ -12,9 +12,9 @@ from uuid import UUID
 
 from sqlalchemy import and_, bindparam, select
 
-from authsite.context import Context
 from authsite.oauth.client_auth import AuthenticatedClient, is_public
 from authsite.oauth.models import Client
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.sign_in.sessions.models import BrowserSession

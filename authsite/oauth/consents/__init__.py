@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 API_TAG = Tag(
     "Connected applications",
     "The applications that the user has allowed to sign them in, and what each may do.",
+    place=90,
 )
 
 

@@ -8,9 +8,9 @@ from pyramid.view import view_config
 from typing_extensions import TypedDict
 
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_client_id
-from authsite.request_state import Request
 from authsite.users.caller import caller_of
 from authsite.users.errors import UserRequired
 

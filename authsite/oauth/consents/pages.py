@@ -4,8 +4,8 @@ from typing import Any
 
 from pyramid.response import Response
 
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_client_id
-from authsite.request_state import Request
 from authsite.users.account_pages import account_form, back
 from authsite.users.caller import caller_of
 

@@ -21,12 +21,12 @@ from sqlalchemy import (
     update,
 )
 
-from authsite.context import Context
 from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.models import OAUTH, UNVERIFIED_TYPES, Client, Family
 from authsite.oauth.scopes import parse
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_all
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.users import service as users

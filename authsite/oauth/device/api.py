@@ -24,7 +24,7 @@ from authsite.platform.http.address import base_path
 from authsite.platform.http.api_metadata import CLIENT_BASIC, Operation, response_body
 from authsite.platform.http.bodies import MaybeEmpty
 from authsite.platform.rate_limit.errors import TooManyAttempts
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from . import service
 

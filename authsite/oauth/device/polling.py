@@ -10,11 +10,11 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, or_, select, update
 
-from authsite.context import Context
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.codes.redeem import counting_failures, redeem_of_device
 from authsite.oauth.errors import ExpiredCode, InvalidCode
 from authsite.oauth.tokens import TokenPair
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.runtime import clock

@@ -3,12 +3,12 @@
 from typing import NamedTuple
 from uuid import uuid4
 
-from authsite.context import Context
 from authsite.oauth import resources, scopes
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import UnauthorizedClient
 from authsite.oauth.models import DEVICE_GRANT
 from authsite.oauth.tokens import expiry
+from authsite.platform.context import Context
 from authsite.platform.crypto.sealed import IdText
 from authsite.platform.runtime import clock
 

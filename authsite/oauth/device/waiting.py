@@ -7,12 +7,12 @@ from uuid import UUID
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.exc import IntegrityError
 
-from authsite.context import Context
 from authsite.oauth.codes import service as codes
 from authsite.oauth.codes.service import NewCode
 from authsite.oauth.consents import service as consents
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.runtime import clock

@@ -20,7 +20,7 @@ from authsite.platform.http.cached_response import (
     CachedResponse,
     respond_from_cache,
 )
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .document import MetadataAnswer
 from .openid import openid_members

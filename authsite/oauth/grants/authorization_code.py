@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from authsite.context import Context
 from authsite.oauth.codes.redeem import Sent, redeem
 from authsite.oauth.codes.stored import ClientWithCode, finder
 from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
@@ -13,6 +12,7 @@ from authsite.oauth.models import MAX_URI
 from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.parameters import AUTHORIZATION_CODE, TokenText
 from authsite.oauth.tokens import TokenPair
+from authsite.platform.context import Context
 
 from .grant import Grant, GrantBody
 

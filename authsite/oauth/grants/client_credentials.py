@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from authsite.context import Context
 from authsite.oauth import resources, scopes
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import InvalidScope, InvalidTarget
 from authsite.oauth.issue import issue_for_client
 from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.tokens import TokenPair
+from authsite.platform.context import Context
 
 from .grant import GrantBody, grant
 

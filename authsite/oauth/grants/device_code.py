@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from authsite.context import Context
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.device.errors import AccessDenied, AuthorizationPending, ExpiredToken, SlowDown
 from authsite.oauth.device.polling import poll
@@ -12,6 +11,7 @@ from authsite.oauth.models import DEVICE_GRANT
 from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.parameters import DEVICE_CODE, TokenText
 from authsite.oauth.tokens import TokenPair
+from authsite.platform.context import Context
 
 from .grant import GrantBody, grant
 

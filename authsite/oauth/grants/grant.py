@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import ConfigDict, Field
 
-from authsite.context import Context
 from authsite.oauth.client_auth import (
     AuthenticatedClient,
     EnabledClient,
@@ -17,6 +16,7 @@ from authsite.oauth.client_auth import (
 from authsite.oauth.models import MAX_URI
 from authsite.oauth.parameters import RESOURCE, ClientBody
 from authsite.oauth.tokens import TokenPair
+from authsite.platform.context import Context
 from authsite.platform.http.bodies import MaybeEmpty
 from authsite.platform.http.errors import ApiError
 

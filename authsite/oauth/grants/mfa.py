@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from authsite.context import Context
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import InvalidGrant, InvalidTarget
 from authsite.oauth.mfa import service
@@ -14,6 +13,7 @@ from authsite.oauth.models import MFA_GRANT
 from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.parameters import MFA_TOKEN, Credential, Name, TokenText
 from authsite.oauth.tokens import TokenPair
+from authsite.platform.context import Context
 
 from .grant import GrantBody, grant
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from authsite.context import Context
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
 from authsite.oauth.mfa import service
@@ -12,6 +11,7 @@ from authsite.oauth.models import PASSKEY_GRANT
 from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.parameters import CREDENTIAL, Credential
 from authsite.oauth.tokens import TokenPair
+from authsite.platform.context import Context
 from authsite.sign_in.factors.names import PASSKEY
 
 from .grant import GrantBody, grant

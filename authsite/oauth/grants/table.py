@@ -6,12 +6,12 @@ The types of client that have it as a preset are in `oauth.models`.
 from collections.abc import Mapping
 from typing import Any
 
-from authsite.context import Context, Services
 from authsite.oauth.client_auth import AuthenticatedClient, FoundClient
 from authsite.oauth.errors import MissingParameter, UnauthorizedClient, UnsupportedGrantType
 from authsite.oauth.models import DEVICE_GRANT, PASSKEY_GRANT
 from authsite.oauth.oidc.availability import is_on
 from authsite.oauth.tokens import TokenPair
+from authsite.platform.context import Context, Services
 from authsite.platform.settings.relying_party import relying_party
 
 from .authorization_code import by_authorization_code

@@ -21,7 +21,7 @@ from authsite.oauth.parameters import MFA_TOKEN, ClientBody
 from authsite.platform.http.api_metadata import CLIENT_BASIC, Operation, response_body
 from authsite.platform.http.bodies import Body, Token
 from authsite.platform.rate_limit.errors import TooManyAttempts
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from . import enrollment, mail, service
 from .errors import NoMailCode, NothingToEnroll, PasskeysOff

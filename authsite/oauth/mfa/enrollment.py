@@ -1,6 +1,6 @@
 """Add an authenticator app at a login that must not go on without a second factor."""
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.sign_in.factors import enrolling
 from authsite.sign_in.factors.errors import NotOffered
 from authsite.sign_in.gate import PendingEnded

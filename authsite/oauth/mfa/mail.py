@@ -1,6 +1,6 @@
 """Mail a code to the user of a pending login."""
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.sign_in.methods.mail_code import service
 
 from . import required

@@ -3,7 +3,7 @@
 from typing import Any, Final
 from uuid import UUID
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.http.errors import FieldError
 from authsite.platform.runtime import clock
 from authsite.sign_in import pending as pending_logins

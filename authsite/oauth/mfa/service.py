@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID, uuid4
 
-from authsite.context import Context
 from authsite.oauth import client_groups, resources, scopes
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import GroupRequired, LoginFailed
@@ -14,6 +13,7 @@ from authsite.oauth.tokens import TokenPair
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record_apart
+from authsite.platform.context import Context
 from authsite.platform.db import commit_session
 from authsite.platform.http.errors import FieldError
 from authsite.sign_in import gate, notices

@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from authsite.context import Context, Services
 from authsite.oauth.models import JWT
 from authsite.oauth.resources import RegisteredResource
 from authsite.oauth.tokens import (
@@ -22,6 +21,7 @@ from authsite.oauth.tokens import (
     TokenPair,
     decode_bearer,
 )
+from authsite.platform.context import Context, Services
 from authsite.platform.runtime import clock
 from authsite.users import levels
 from authsite.users.account import Account

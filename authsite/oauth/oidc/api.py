@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 
 from authsite.platform.http.api_metadata import Operation, ResponseHeader, response_body
 from authsite.platform.http.cached_response import PUBLIC, CachedResponse, respond_from_cache
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.request_state import Request
 
 from .keys.ring import ring_of
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from authsite.context import Services
+from authsite.platform.context import Services
 from authsite.platform.registrations import Registered
 from authsite.platform.settings import Settings
 

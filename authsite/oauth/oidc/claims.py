@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import structlog
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.registrations import Registered
 from authsite.users.account import Account
 from authsite.users.groups import labels

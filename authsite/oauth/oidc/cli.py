@@ -6,9 +6,9 @@ from datetime import datetime
 
 import click
 
-from authsite.cli.results import Data, Done, Listing, result_command
-from authsite.cli.shared import examples, services_of, transaction
-from authsite.context import Context
+from authsite.platform.command_line.results import Data, Done, Listing, result_command
+from authsite.platform.command_line.shared import examples, services_of, transaction
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 

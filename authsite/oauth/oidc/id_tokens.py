@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from authsite.context import Context, Services
+from authsite.platform.context import Context, Services
 from authsite.platform.runtime import clock
 
 from .errors import NotOurIdToken

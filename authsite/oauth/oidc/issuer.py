@@ -1,6 +1,6 @@
 """The issuer identifier of this service (OpenID Connect Core 1.0, section 2)."""
 
-from authsite.context import Services
+from authsite.platform.context import Services
 
 
 def issuer_of(services: Services) -> str:

@@ -12,9 +12,9 @@ from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
-from authsite.context import Context
 from authsite.oauth.scopes import OPENID
 from authsite.oauth.tokens import TokenPair
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.users import levels
 from authsite.users.account import Account

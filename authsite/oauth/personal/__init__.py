@@ -15,6 +15,7 @@ API_TAG = Tag(
     "Personal access tokens",
     "Tokens that a user creates for own programs. They open the routes of the application, not "
     "the account.",
+    place=100,
 )
 
 

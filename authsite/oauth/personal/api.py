@@ -11,9 +11,9 @@ from authsite.oauth.listed import ListedToken
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.http.bodies import Body, CurrentPassword, MailCode, MaybeEmpty, Missing
 from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_id
-from authsite.request_state import Request
 from authsite.sign_in.errors import PROOF_ERRORS
 from authsite.sign_in.reauthentication import ProofFields
 from authsite.users.caller import caller_of

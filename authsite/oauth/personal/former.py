@@ -11,11 +11,11 @@ from uuid import UUID
 
 from sqlalchemy import insert
 
-from authsite.context import Context
 from authsite.oauth import tokens
 from authsite.oauth.active import ACTIVE_FAMILIES
 from authsite.oauth.listed import ListedToken
 from authsite.oauth.models import FORMER_PERSONAL_TOKEN, Family
+from authsite.platform.context import Context
 from authsite.users.account import Account
 
 

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, select
 
-from authsite.context import Context
 from authsite.oauth.models import Family, PersonalToken
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.mail import outbox
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob

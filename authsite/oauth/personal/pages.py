@@ -5,8 +5,8 @@ from typing import Any
 from pyramid.response import Response
 
 from authsite.platform.http.bodies import Body, CurrentPassword, MailCode
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
-from authsite.request_state import Request
 from authsite.sign_in.reauthentication import ProofFields
 from authsite.users.account_pages import account_form, back, show
 from authsite.users.caller import caller_of

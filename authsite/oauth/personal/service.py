@@ -12,13 +12,13 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import insert, select
 
-from authsite.context import Context
 from authsite.oauth import active_personal_tokens, families, scopes, tokens
 from authsite.oauth.listed import ListedToken, list_personal, newest_first
 from authsite.oauth.models import Family, PersonalToken
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.installation import features
 from authsite.platform.mail.outbox import Recipient
@@ -26,13 +26,13 @@ from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.platform.settings.durations import duration
 from authsite.sign_in.fields import check_line
+from authsite.sign_in.own_address import may_mail_own_address
 from authsite.sign_in.reauthentication import ProofFields, require_proof
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
 from authsite.users.groups import group_scopes
-from authsite.verification.service import may_mail_own_address
 
 from . import former, mails
 from .errors import NAME_MISSING, InvalidLifetime, ScopeNotAllowed, TooManyTokens

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 API_TAG = Tag(
     "First-party clients",
     "Login and refresh for your own applications. The server adds the client's credentials.",
+    place=20,
 )
 
 

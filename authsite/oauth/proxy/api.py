@@ -21,8 +21,8 @@ from authsite.platform.http.api_metadata import (
 from authsite.platform.http.bodies import Body, MaybeEmpty, Password
 from authsite.platform.rate_limit import device_cookie
 from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.request_state import Request
 from authsite.platform.settings import Settings
-from authsite.request_state import Request
 
 from . import cookie, service
 from .errors import (

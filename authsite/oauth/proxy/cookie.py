@@ -12,7 +12,7 @@ from authsite.oauth.tokens import REFRESH, Token, decode_expired
 from authsite.platform.http import cookies
 from authsite.platform.http.address import route_path
 from authsite.platform.http.body_values import JSON
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .errors import ForeignOrigin, UnfitRefreshCookie
 

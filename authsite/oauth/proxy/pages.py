@@ -3,7 +3,7 @@
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.wording import wording
 
 

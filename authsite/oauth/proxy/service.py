@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import structlog
 
-from authsite.context import Context
 from authsite.oauth import refresh as rotation
 from authsite.oauth.client_auth import AuthenticatedClient, authenticate
 from authsite.oauth.grants.mfa import by_mfa
@@ -15,6 +14,7 @@ from authsite.oauth.grants.table import check_allowed
 from authsite.oauth.mfa import service as mfa
 from authsite.oauth.mfa.service import PasskeyOptions
 from authsite.oauth.tokens import TokenPair
+from authsite.platform.context import Context
 from authsite.platform.settings import canonical_client
 
 from .errors import NoRefreshToken, OneIdentifierRequired, UnknownProxy

@@ -5,7 +5,7 @@ from pyramid.view import view_config
 
 from authsite.platform.http.api_metadata import Operation
 from authsite.platform.rate_limit.errors import TooManyAttempts
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from . import ROUTE, service
 from .bodies import ClientMetadata, RegisteredClientAnswer

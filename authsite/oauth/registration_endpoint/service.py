@@ -2,13 +2,13 @@
 
 import uuid
 
-from authsite.context import Context
 from authsite.oauth import client_uris, unused_clients
 from authsite.oauth.client_secrets import hash_secret
 from authsite.oauth.clients import new_secret
 from authsite.oauth.models import DYNAMIC, REDIRECT, Client, grant_types_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 

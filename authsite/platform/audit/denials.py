@@ -5,7 +5,7 @@ from collections.abc import Callable
 from structlog import get_logger
 
 from authsite.platform.http.errors import ApiError
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .events import Event
 from .service import record_apart

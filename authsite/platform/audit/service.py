@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack, cast
 from sqlalchemy import ColumnElement, Connection, Table, bindparam, func, insert, select
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db import NoRow, PreparedQuery
 from authsite.platform.db.base import database_now
 from authsite.platform.installation import features

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from sqlalchemy import Connection, column, func, inspect, select, table
 from sqlalchemy.exc import OperationalError
 
-import authsite
+from authsite.platform.runtime import package
 
 from . import upgrades
 from .engine import Database, without_time_limit
@@ -45,9 +45,8 @@ class TableNamesTaken(RuntimeError):
 
 def folder() -> Path:
     """The folder of the migrations: beside the package in a checkout, inside it in a wheel."""
-    package = Path(authsite.__file__).parent
-    beside = package.parent / "migrations"
-    return beside if (beside / "env.py").exists() else package / "migrations"
+    beside = package.FOLDER.parent / "migrations"
+    return beside if (beside / "env.py").exists() else package.FOLDER / "migrations"
 
 
 def upgrade(database: Database, revision: str = "head", tell: Tell = lambda _text: None) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from zope.sqlalchemy.datamanager import STATUS_CHANGED, join_transaction
 
 from authsite.platform.registrations import Registered
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 READING_PATHS = Registered[str]("paths that read")
 """Paths whose POST writes nothing in the request's transaction."""

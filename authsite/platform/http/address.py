@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 from pyramid.exceptions import URLDecodeError
 from pyramid.interfaces import IRoutesMapper
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .address_value import DEFAULT_PORT, Address, origin_of
 from .application import HttpApplication

@@ -28,6 +28,8 @@ class Tag(NamedTuple):
 
     name: str
     description: str
+    place: int
+    """The tags of the document are in this order: as a new reader needs them."""
 
 
 def response_body(description: str) -> Callable[[Type], Type]:

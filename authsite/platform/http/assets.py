@@ -13,10 +13,10 @@ from pyramid.config import Configurator
 from pyramid.registry import Registry
 from pyramid.response import Response
 
-import authsite
+from authsite.platform.request_state import Request
+from authsite.platform.runtime import package
 from authsite.platform.runtime.colors import ACCENT, accent_css, readable_on
 from authsite.platform.settings import Settings, files_of
-from authsite.request_state import Request
 
 from .address import route_path
 from .cached_response import (
@@ -28,7 +28,7 @@ from .cached_response import (
     respond_with_file,
 )
 
-FOLDER = Path(authsite.__file__).parent / "static"
+FOLDER = package.FOLDER / "static"
 # In this order one stylesheet: authsite.css.
 STYLES = (
     "base",

@@ -23,7 +23,7 @@ from pyramid.response import Response
 
 from authsite.platform.db.transaction import needs_transaction
 from authsite.platform.i18n import _, translate
-from authsite.request_state import Request, View, view_options
+from authsite.platform.request_state import Request, View, view_options
 
 from .body_values import MAX_BODY, values_of
 from .errors import (

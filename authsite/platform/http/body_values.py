@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .errors import MalformedRequest, PayloadTooLarge, RequestTimedOut, UnsupportedMediaType
 

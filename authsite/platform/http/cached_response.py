@@ -13,7 +13,7 @@ from pyramid.registry import Registry
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .api_metadata import ResponseHeader
 from .errors import NotFound

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from pyramid.response import Response
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 SESSION, GUARD = "authsite", "authsite-guard"
 CSRF, NEXT, ADDRESS = "authsite-csrf", "authsite-next", "authsite-address"

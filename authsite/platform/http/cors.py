@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from pyramid.response import Response
 
 from authsite.platform.registrations import Registered
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .own_routes import is_forward_auth
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-    from authsite.context import Services
+    from authsite.platform.context import Services
 
 
 METHODS = "GET, POST, PUT, PATCH, DELETE"

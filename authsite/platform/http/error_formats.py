@@ -11,7 +11,7 @@ from pyramid.events import ApplicationCreated
 from pyramid.exceptions import ConfigurationError
 from pyramid.interfaces import IRoute, IRoutesMapper
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .application import HttpApplication
 from .errors import ErrorFormat

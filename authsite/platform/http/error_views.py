@@ -12,7 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from authsite.platform.db.conflicts import is_conflict
 from authsite.platform.db.transaction import commit_and_begin
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .error_bodies import error_body, error_style
 from .errors import (

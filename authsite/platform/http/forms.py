@@ -28,7 +28,7 @@ from pyramid.view import view_config
 from authsite.platform.db.transaction import commit_and_begin, rollback_and_begin
 from authsite.platform.i18n import translate
 from authsite.platform.passwords import policy
-from authsite.request_state import Request, View, view_options
+from authsite.platform.request_state import Request, View, view_options
 
 from .bodies import Body, validate
 from .body_values import values_of

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pyramid.response import Response
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .address import absolute
 from .cors import allow_origin

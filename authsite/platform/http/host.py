@@ -4,8 +4,8 @@ import re
 from functools import lru_cache
 from ipaddress import IPv6Address
 
+from authsite.platform.request_state import Request
 from authsite.platform.settings.urls import host_name, is_loopback
-from authsite.request_state import Request
 
 from .errors import ApiError
 from .own_routes import is_own_request

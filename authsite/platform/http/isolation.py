@@ -15,7 +15,7 @@ from pyramid.renderers import RendererHelper
 from pyramid.response import Response
 from pyramid.settings import asbool
 
-from authsite.request_state import Request, View
+from authsite.platform.request_state import Request, View
 
 from .own_routes import is_own
 from .rendering import page_templates, render_page

@@ -15,7 +15,7 @@ from pyramid.httpexceptions import HTTPSeeOther
 from pyramid.response import Response
 
 from authsite.platform.i18n import own_name, tag
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from . import cookies
 from .address import absolute, path_qs

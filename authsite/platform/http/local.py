@@ -2,7 +2,7 @@
 
 from ipaddress import ip_address
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .host import asks_for_this_machine
 from .request_facts import peer

@@ -6,7 +6,7 @@ from pyramid.events import ApplicationCreated
 from pyramid.interfaces import IRoutesMapper
 from pyramid.registry import Registry
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .application import HttpApplication
 from .errors import MethodNotAllowed

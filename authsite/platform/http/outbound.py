@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from urllib3 import HTTPResponse
     from urllib3.connection import HTTPConnection
 
-    from authsite.context import Services
+    from authsite.platform.context import Services
     from authsite.platform.http.outbound_addresses import Target
 
 __all__ = ["UNTRUSTED", "Answer", "NoSlot", "Unreachable", "send"]

@@ -11,8 +11,8 @@ from pyramid.config import Configurator
 from pyramid.registry import Registry
 from pyramid.response import Response
 
+from authsite.platform.request_state import Request
 from authsite.platform.settings import files_of, is_file_name
-from authsite.request_state import Request
 
 from .address import route_path
 from .cached_response import (

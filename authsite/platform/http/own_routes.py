@@ -2,7 +2,7 @@
 
 from pyramid.interfaces import IViewDeriverInfo
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 
 def is_own(route_name: str | None) -> bool:

@@ -7,7 +7,7 @@ These are ``X-Forwarded-For``, ``-Proto`` and ``-Host``, or RFC 7239 ``Forwarded
 from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .request_facts import peer
 

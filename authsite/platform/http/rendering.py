@@ -22,9 +22,9 @@ from authsite.platform.i18n import (
     time_words,
     translate,
 )
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.catalogs import DOMAIN
 from authsite.platform.settings import TEMPLATES
-from authsite.request_state import Request
 
 from .address import absolute, route_path
 from .assets import asset_path

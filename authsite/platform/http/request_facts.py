@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from os import urandom
 
 from authsite.platform.i18n import negotiate
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from . import cookies
 from .request_info import RequestInfo

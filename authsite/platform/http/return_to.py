@@ -3,7 +3,7 @@
 import re
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from . import cookies
 from .address import inner_path, path_qs

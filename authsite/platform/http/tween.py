@@ -7,8 +7,8 @@ from pyramid.registry import Registry
 from pyramid.response import Response
 from pyramid_retry import is_error_retryable
 
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.counters import REQUESTS
-from authsite.request_state import Request
 
 from .address import take_mount
 from .application import HttpApplication

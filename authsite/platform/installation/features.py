@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import SQLAlchemyError
 
-from authsite.context import Context, Services
+from authsite.platform.context import Context, Services
 from authsite.platform.db import Database, PreparedQuery, migrate, open_database, upgrades
 from authsite.platform.db.prepared import NoRow
 from authsite.platform.http.errors import ApiError

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
-from authsite.context import Services
+from authsite.platform.context import Services
 from authsite.platform.registrations import Registered
 
 from .leases import ClaimedMail

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db.batches import Batch
 from authsite.platform.db.table_scan import sweep_table
 from authsite.platform.runtime import clock

@@ -10,7 +10,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite.platform.http.errors import NotFound
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from . import copies
 

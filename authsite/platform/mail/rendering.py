@@ -20,7 +20,6 @@ from jinja2 import (
     select_autoescape,
 )
 
-import authsite
 from authsite.platform.addresses import shown
 from authsite.platform.http.own_files import absolute_href
 from authsite.platform.i18n import (
@@ -32,6 +31,7 @@ from authsite.platform.i18n import (
     tag,
     translate,
 )
+from authsite.platform.runtime import package
 from authsite.platform.runtime.catalogs import DOMAIN
 from authsite.platform.runtime.colors import ACCENT, BLACK, VISIBLE, WHITE, readable_on, towards
 from authsite.platform.settings import Settings
@@ -39,7 +39,7 @@ from authsite.platform.settings import Settings
 from .builder import MailContent
 from .leases import ClaimedMail
 
-TEMPLATES = Path(authsite.__file__).parent / "templates" / "mail"
+TEMPLATES = package.FOLDER / "templates" / "mail"
 WIDTH = 72  # characters of a line of text
 _BLANKS = re.compile(r"[ \t\r\n]+")  # not the no-break spaces of French
 # A non-breaking hyphen, for a narrow headline would be broken after the E.

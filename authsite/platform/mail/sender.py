@@ -15,7 +15,7 @@ from threading import Event
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from authsite.context import Job, Services
+from authsite.platform.context import Job, Services
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import MAILS, TASK_SUCCESS
 from authsite.platform.runtime.spans import span

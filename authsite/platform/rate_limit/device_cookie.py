@@ -1,7 +1,7 @@
 """The ``device`` cookie of a recognized browser; `recognized` makes and reads its value."""
 
 from authsite.platform.http import cookies
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .recognized import RECOGNIZED_FOR
 

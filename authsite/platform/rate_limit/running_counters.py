@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sqlalchemy import delete, select
 
-from authsite.context import Context
+from authsite.platform.context import Context
 
 from . import delays
 from .factory import make_limiter

@@ -6,8 +6,8 @@ from pyramid.exceptions import ConfigurationError
 
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.own_routes import is_own_view
+from authsite.platform.request_state import Request, view_options
 from authsite.platform.settings.rate_limits import RATE_LIMITS
-from authsite.request_state import Request, view_options
 
 from .caller_limits import CallerLimits, counts_as_failure
 

@@ -6,12 +6,12 @@ it, which is read. This module imports no Pyramid: settings are checked without 
 
 from pathlib import Path
 
-import authsite
+from authsite.platform.runtime import package
 
 SOURCE_LANGUAGE = "en"
 DOMAIN = "authsite"
 _COMPILED = Path("LC_MESSAGES", f"{DOMAIN}.mo")
-FOLDER = Path(authsite.__file__).parent / "locale"
+FOLDER = package.FOLDER / "locale"
 LANGUAGES = (
     SOURCE_LANGUAGE,
     *sorted(path.parts[-3] for path in FOLDER.glob(f"*/LC_MESSAGES/{DOMAIN}.po")),

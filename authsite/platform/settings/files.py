@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import authsite
+from authsite.platform.runtime import package
 from authsite.platform.runtime.catalogs import compiled
 
 from .definition import PREFIX
@@ -22,7 +22,7 @@ from .service_urls import sqlite_file
 from .urls import is_file_name
 
 MAX_FILES = 20 * 1024 * 1024  # bytes in all: each process keeps them in memory
-TEMPLATES = Path(authsite.__file__).parent / "templates"
+TEMPLATES = package.FOLDER / "templates"
 _PASSWORD = re.compile(r"://[^/@:]*:[^/@]+@")  # in a URL
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyramid.events import ApplicationCreated, NewRequest
 from sqlalchemy import Connection
 
-from authsite.context import Job, Services
+from authsite.platform.context import Job, Services
 from authsite.platform.db.batches import Batch
 from authsite.platform.settings import Settings
 

@@ -12,7 +12,7 @@ from pyramid.path import DottedNameResolver
 from sqlalchemy.exc import SQLAlchemyError
 from structlog.typing import FilteringBoundLogger
 
-from authsite.context import Job, Services
+from authsite.platform.context import Job, Services
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime.counters import TASK_SUCCESS, Values
 

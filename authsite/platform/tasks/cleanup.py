@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from authsite.context import Services
+from authsite.platform.context import Services
 from authsite.platform.db.batches import Batch
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock

@@ -5,7 +5,7 @@ from functools import partial
 
 import structlog
 
-from authsite.context import Job, Services
+from authsite.platform.context import Job, Services
 from authsite.platform.db.standbys import Standbys
 
 from .background import Attempts

@@ -15,7 +15,7 @@ import structlog
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from authsite.context import Job, Services
+from authsite.platform.context import Job, Services
 from authsite.platform.db import Database
 
 from .background import Attempts

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from sqlalchemy.orm import Session
 
-from authsite.context import Context, Services
+from authsite.platform.context import Context, Services
 from authsite.platform.http.request_info import RequestInfo
 
 

@@ -16,6 +16,7 @@ __all__ = ["confirm", "link", "unlink"]
 API_TAG = Tag(
     "Sign-in with other providers",
     "The buttons that an application shows, and the providers that a user is connected with.",
+    place=80,
 )
 
 

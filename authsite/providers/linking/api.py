@@ -11,10 +11,10 @@ from typing_extensions import TypedDict
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.http.bodies import Body, CurrentPassword, MailCode
 from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_id
 from authsite.platform.settings import Settings
-from authsite.request_state import Request
 from authsite.sign_in.errors import PROOF_ERRORS
 from authsite.sign_in.methods.provider import start_url
 from authsite.sign_in.reauthentication import ProofFields

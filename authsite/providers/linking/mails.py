@@ -4,7 +4,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.mail import outbox
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob
 from authsite.platform.mail.outbox import Recipient

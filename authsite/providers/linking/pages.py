@@ -5,8 +5,8 @@ from typing import Any
 from pyramid.response import Response
 
 from authsite.platform.http.rendering import home_path, see_other
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
-from authsite.request_state import Request
 from authsite.sign_in.reauthentication import ProofFields
 from authsite.sign_in.sessions import cookies
 from authsite.users.account_pages import account_form, back, show

@@ -7,9 +7,9 @@ linking is asked when the browser leaves for the provider.
 from uuid import UUID
 
 from authsite.account import active_sessions
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
@@ -23,6 +23,7 @@ from authsite.sign_in.methods.provider import (
     ProviderRefused,
     is_allowed,
 )
+from authsite.sign_in.own_address import may_mail_own_address
 from authsite.sign_in.reauthentication import ProofFields, is_recent, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
@@ -35,7 +36,6 @@ from authsite.users.identities.models import Identity
 from authsite.users.identities.service import AlreadyLinked, NewIdentity
 from authsite.users.levels import AAL2, PROVIDER, reaches
 from authsite.users.models import User
-from authsite.verification.service import may_mail_own_address
 
 from . import mails
 from .errors import LastSignInMethod, UnknownIdentity

@@ -13,8 +13,8 @@ from authsite.platform.http.address import route_path
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.forms import set_errors
 from authsite.platform.http.rendering import go_on, render_page, see_other
+from authsite.platform.request_state import Request
 from authsite.platform.settings.sections.providers import Provider
-from authsite.request_state import Request
 from authsite.sign_in.factors.browser import remembered_cookie
 from authsite.sign_in.methods.provider import (
     WHILE_A_MAIL_IS_AWAITED,

@@ -5,7 +5,7 @@ from pyramid.view import exception_view_config
 
 from authsite.platform.http.errors import ERROR_OF_REQUEST
 from authsite.platform.http.rendering import render_page
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.methods.provider import ProviderRefused
 
 REFUSED = "authsite:templates/providers/refused.jinja2"

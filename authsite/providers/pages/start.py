@@ -12,8 +12,8 @@ from authsite.platform.http.errors import MalformedRequest, NotFound
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import found, lead_on, page_path, see_other
 from authsite.platform.i18n import _
+from authsite.platform.request_state import Request
 from authsite.platform.settings.sections.providers import Provider
-from authsite.request_state import Request
 from authsite.sign_in.methods.provider import Purpose, Start, begin, redirect_uri
 from authsite.sign_in.onward import onward_of
 from authsite.sign_in.reauthentication import ProofFields, proof_state, require_proof

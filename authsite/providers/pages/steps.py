@@ -24,7 +24,7 @@ from authsite.platform.http.rendering import found as redirect
 from authsite.platform.http.rendering import see_other
 from authsite.platform.i18n import duration_words
 from authsite.platform.passwords import policy
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.factors.browser import remembered_cookie
 from authsite.sign_in.methods.provider import (
     WHILE_A_MAIL_IS_AWAITED,

@@ -3,8 +3,8 @@
 from datetime import date
 
 from authsite.platform.http import cookies
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.request_state import Request
 from authsite.users.caller import signed_in
 
 from . import left, policy, state

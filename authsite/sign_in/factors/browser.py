@@ -2,9 +2,9 @@
 
 import uuid
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.http import cookies
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.method import Pending, Target
 
 from . import policy, remembered

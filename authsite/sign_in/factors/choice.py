@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import bindparam, func, select
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.sign_in.method import Pending
 from authsite.sign_in.methods.passkeys.models import Passkey

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.sign_in import gate
 from authsite.sign_in.gate import Complete, PendingEnded

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.sign_in import gate
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import Pending, Wrong

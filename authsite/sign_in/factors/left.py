@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, ScalarSelect, bindparam, exists, func, select
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.sign_in.methods.recovery_codes.models import RecoveryCode

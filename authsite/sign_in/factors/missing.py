@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.sign_in.method import METHODS, second_factors
 from authsite.users.account import Account

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, exists, func, literal_column, select
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.mail import outbox
 from authsite.platform.mail.models import OutboxMessage

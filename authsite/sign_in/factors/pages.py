@@ -17,7 +17,7 @@ from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import found, go_on, render_page, see_other
 from authsite.platform.http.return_to import forget_next
 from authsite.platform.i18n import duration_words
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in import gate
 from authsite.sign_in.login_url import login_url
 from authsite.sign_in.method import Pending, Wrong, ways_of, words_of

@@ -15,10 +15,10 @@ from uuid import UUID
 
 from sqlalchemy import delete, exists
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
 from authsite.sign_in.methods.passkeys.models import Passkey

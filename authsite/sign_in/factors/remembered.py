@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, select
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.batches import Batch

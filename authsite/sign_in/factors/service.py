@@ -12,9 +12,9 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.sign_in.methods.passkeys.models import Passkey

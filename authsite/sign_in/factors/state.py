@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, bindparam, select, update
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.users.models import User
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import exists, select
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.settings.relying_party import relying_party
 from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.users.identities import service as identities

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import About, pseudonym, record, record_apart
+from authsite.platform.context import Context
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.rate_limit.recognized import Owner
 from authsite.platform.runtime.counters import LOGINS

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.user_data import UserData
 
 from . import csrf

@@ -8,8 +8,8 @@ from pyramid.response import Response
 
 from authsite.platform.http import cookies
 from authsite.platform.http.own_routes import is_forward_auth, is_own_request
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.request_state import Request
 
 from .active import ActiveBrowserSession
 from .keys import guard_hash, guard_key, row_hash

@@ -10,7 +10,7 @@ from authsite.platform.audit.events import Event
 from authsite.platform.http import cookies
 from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import _
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 from .cookies import session_key
 from .keys import key_hash

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from uuid import UUID
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.registrations import Registered
 
 AT_SESSION_END = Registered[Callable[[Context, UUID, UUID], None]](

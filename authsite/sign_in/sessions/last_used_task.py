@@ -5,7 +5,7 @@ from functools import partial
 
 import structlog
 
-from authsite.context import Job, Services
+from authsite.platform.context import Job, Services
 from authsite.platform.db.last_used import LastUsedTracker
 from authsite.platform.runtime.counters import TASK_SUCCESS
 

@@ -3,9 +3,9 @@
 import uuid
 from datetime import datetime
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.sign_in import facts
 from authsite.users.account import Account
 

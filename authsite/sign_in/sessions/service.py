@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import delete, or_, select, update
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.sign_in import facts, gate, notices
 from authsite.sign_in.errors import WrongCredentials

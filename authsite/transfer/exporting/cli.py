@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from authsite.cli.private_output import (
+from authsite.platform.audit.events import Event
+from authsite.platform.command_line.private_output import (
     private_output,
     refuse_overwriting,
     whole_private_file,
 )
-from authsite.cli.shared import (
+from authsite.platform.command_line.shared import (
     config_option,
     described_services,
     examples,
@@ -19,7 +20,6 @@ from authsite.cli.shared import (
     print_json,
     session,
 )
-from authsite.platform.audit.events import Event
 from authsite.platform.settings import Settings
 from authsite.platform.settings.service_urls import sqlite_file
 

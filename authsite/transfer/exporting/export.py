@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute as Attribute
 
-from authsite.context import Services
+from authsite.platform.context import Services
 from authsite.platform.crypto.sealing import Binding, SealingKeys, Unusable
 from authsite.platform.db.autocommit import snapshot_on
 from authsite.platform.db.base import Base, UtcDateTime

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.users.models import User
 
 from .row_values import new_id

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import Table, insert, select
 
-from authsite.context import Context
 from authsite.oauth.client_secrets import scheme_of
 from authsite.oauth.models import CODE_TYPES, PUBLIC_TYPES, Client
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
+from authsite.platform.context import Context
 from authsite.platform.installation import features
 from authsite.platform.passwords import imports
 from authsite.platform.runtime import clock

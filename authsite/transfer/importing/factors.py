@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import Table, func, insert, select, update
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
+from authsite.platform.context import Context
 from authsite.platform.crypto.sealing import Binding
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock

@@ -6,10 +6,10 @@ No import makes an administrator: memberships of the reserved groups are reporte
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 
-from authsite.context import Context
 from authsite.groups import members, service
 from authsite.groups.lookup import find
 from authsite.platform.audit.cause import Cause
+from authsite.platform.context import Context
 from authsite.platform.http.errors import ApiError
 from authsite.users.groups.models import Group, GroupMember
 from authsite.users.groups.reserved import is_reserved

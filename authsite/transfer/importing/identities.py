@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from sqlalchemy import Table, insert, select
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.users.identities.models import Identity
 from authsite.users.identities.service import about

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from sqlalchemy import Table, select
 
-from authsite.context import Context
 from authsite.oauth import client_uris, resources
 from authsite.oauth.models import RESOURCE_SERVER, Client, ClientUri, Resource
+from authsite.platform.context import Context
 from authsite.platform.runtime.ids import as_client_id
 
 from .before import Before

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db.conflicts import RETRIES, is_conflict, pause
 from authsite.platform.db.engine import without_time_limit
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import Table, insert, select
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
+from authsite.platform.context import Context
 from authsite.platform.i18n import translate
 from authsite.platform.installation import features
 from authsite.platform.passwords import imports

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Select, bindparam, literal_column, select
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import is_admin

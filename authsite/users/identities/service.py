@@ -8,9 +8,9 @@ from sqlalchemy import ColumnElement, Select, bindparam, delete, func, or_, sele
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from authsite.context import Context, Services
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.context import Context, Services
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings

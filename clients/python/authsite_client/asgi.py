@@ -1,22 +1,15 @@
 """Middleware for ASGI applications: FastAPI, Starlette, Litestar, Django (ASGI 3)."""
 
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from . import websockets
+from .asgi_types import App, Receive, Scope, Send
 from .errors import VerificationError
 from .paths import Paths
 from .protected_resource import HEADERS, ProtectedResource
 from .requirements import Caller, Requirements
 from .verifier import Verifier
 from .wsgi import IDENTITY
-
-# Any: what a message holds depends on its type, and every framework declares it so.
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class AsgiMiddleware:

@@ -1,7 +1,7 @@
 """Whom an access token belongs to, as introspection tells it (RFC 7662, section 2.2)."""
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 from . import clock
 from .errors import (
@@ -14,8 +14,15 @@ from .errors import (
 )
 from .numbers import is_seconds
 
-if TYPE_CHECKING:
-    from .verifier import Verifier
+
+class Asked(Protocol):
+    """The part of a `Verifier` that `Identity.still_active` needs."""
+
+    def verify(self, token: str) -> "Identity":
+        """The identity of an active token; raises what `Verifier.verify` raises."""
+
+    async def verify_async(self, token: str) -> "Identity":
+        """`verify`, without blocking the event loop."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Identity:
 
     # The verifier and the token that `still_active` asks about. No field, so that the token is in
     # no representation, comparison or `asdict`.
-    _source: ClassVar["tuple[Verifier, str] | None"] = None
+    _source: ClassVar[tuple[Asked, str] | None] = None
 
     def has_scope(self, scope: str) -> bool:
         """Whether the token has all of these scopes, which are separated by spaces."""
@@ -98,7 +105,7 @@ class Identity:
             return False
         return True
 
-    def of_token(self, verifier: "Verifier", token: str) -> Self:
+    def of_token(self, verifier: Asked, token: str) -> Self:
         """A copy that can ask ``verifier`` whether ``token`` is `still_active`."""
         made = object.__new__(type(self))
         facts = self.__dict__.copy()
@@ -110,7 +117,7 @@ class Identity:
         """For `pickle` and `copy`: the fields, without the token."""
         return asdict(self)
 
-    def _asked(self) -> "tuple[Verifier, str]":
+    def _asked(self) -> tuple[Asked, str]:
         if self._source is None:
             raise RuntimeError("only an identity that a verifier returned knows its token")
         return self._source

@@ -5,16 +5,13 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar
 from threading import Lock
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import Protocol, TypedDict, cast
 
 from . import clock
-from .connections import Request, Response
+from .connections import Connections, Request, Response
 from .errors import InvalidGrant, TemporarilyUnavailable, TooManyAttempts, Unreachable
 from .responses import read_json
 from .tokens import Tokens, expired
-
-if TYPE_CHECKING:
-    from .client import Client
 
 PAUSE = 5.0  # seconds until the next try to refresh a token that is about to expire
 # The renewal whose ``save`` runs. Unlike the id of a thread it reaches coroutines that it calls.
@@ -35,6 +32,18 @@ class User(TypedDict):
     updated_at: str
 
 
+class Issuer(Protocol):
+    """The part of a `Client` that its sessions need."""
+
+    connections: Connections
+
+    def refresh(self, refresh_token: str) -> Tokens:
+        """The next pair; see `Client.refresh`."""
+
+    def revoke(self, token: str) -> None:
+        """End the login of the token; see `Client.revoke`."""
+
+
 class Session:
     """Calls authsite's API, and has an access token for other services.
 
@@ -44,7 +53,7 @@ class Session:
 
     def __init__(
         self,
-        client: "Client",
+        client: Issuer,
         tokens: Tokens | None,
         save: Callable[[Tokens], None] | None = None,
         log_in: Callable[[], Tokens] | None = None,

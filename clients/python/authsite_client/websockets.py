@@ -5,19 +5,15 @@ logs and in the history. The names of subprotocols (RFC 6455, section 1.9) are w
 choose.
 """
 
-from typing import TYPE_CHECKING
-
+from .asgi_types import Message, Scope, Send
 from .bearer import has_bearer
 from .errors import InvalidToken
-
-if TYPE_CHECKING:
-    from .asgi import Message, Scope, Send
 
 PREFIX = "authsite.bearer."
 _HEADER = b"sec-websocket-protocol"
 
 
-def offered(scope: "Scope") -> list[str]:
+def offered(scope: Scope) -> list[str]:
     """The subprotocols with a token that the browser offers."""
     return [each for each in scope.get("subprotocols", ()) if each.startswith(PREFIX)]
 
@@ -34,7 +30,7 @@ def authorization(header: str | None, protocols: list[str]) -> str | None:
     return f"Bearer {protocols[0].removeprefix(PREFIX)}"
 
 
-def without_tokens(scope: "Scope") -> "Scope":
+def without_tokens(scope: Scope) -> Scope:
     """``scope`` as the application sees it: no token among the subprotocols and headers."""
     protocols = [each for each in scope["subprotocols"] if not each.startswith(PREFIX)]
     headers = [each for each in scope["headers"] if each[0] != _HEADER]
@@ -43,13 +39,13 @@ def without_tokens(scope: "Scope") -> "Scope":
     return {**scope, "subprotocols": protocols, "headers": headers}
 
 
-def answering(protocol: str, send: "Send") -> "Send":
+def answering(protocol: str, send: Send) -> Send:
     """``send`` that accepts with ``protocol`` if the application accepts with none.
 
     A browser closes a connection whose response names none of the subprotocols that it offered.
     """
 
-    async def answer(message: "Message") -> None:
+    async def answer(message: Message) -> None:
         if message["type"] == "websocket.accept" and message.get("subprotocol") is None:
             message = {**message, "subprotocol": protocol}
         await send(message)

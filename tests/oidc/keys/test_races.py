@@ -19,7 +19,7 @@ pytestmark = pytest.mark.both_databases(each_value=True)
 
 PROCESS = """
 import sys
-from authsite.context import make_services
+from authsite.platform.context import make_services
 from authsite.oauth.oidc.keys.ring import ring_of
 from authsite.platform.settings import load
 services = make_services(load({

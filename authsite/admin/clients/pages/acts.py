@@ -13,8 +13,8 @@ from authsite.oauth.models import REGISTRABLE_TYPES, Client
 from authsite.platform.http.address import route_path
 from authsite.platform.http.rendering import render_page
 from authsite.platform.i18n import _
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_client_id
-from authsite.request_state import Request
 
 from .forms import ClientForm, NewClientForm
 

@@ -10,8 +10,8 @@ from authsite.admin.guard import administrator_of
 from authsite.admin.queries import query_of
 from authsite.oauth import client_fields
 from authsite.oauth.models import UNVERIFIED_TYPES, grant_types_of
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_client_id
-from authsite.request_state import Request
 
 from .query import PageQuery
 

@@ -21,7 +21,7 @@ from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Identifier, Missing
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.users import service as users
 from authsite.users.groups.reserved import OWNER, is_reserved
 

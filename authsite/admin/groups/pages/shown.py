@@ -10,10 +10,10 @@ from authsite.admin.groups import listing
 from authsite.admin.groups.naming import NamingRoute, naming_routes, routes_by_scope, routes_for
 from authsite.admin.guard import administrator_of
 from authsite.admin.queries import ListQuery, query_of
-from authsite.context import Context
 from authsite.groups import applying
 from authsite.oauth.models import Client
-from authsite.request_state import Request
+from authsite.platform.context import Context
+from authsite.platform.request_state import Request
 from authsite.users.groups.reserved import is_reserved
 
 MAX_CLIENTS = 200  # that name a group, on one page

@@ -12,11 +12,11 @@ from authsite.admin.guard import administrator_of
 from authsite.admin.queries import LINK, answer, query_of
 from authsite.admin.users import actions, deletion, search, subject
 from authsite.admin.users.errors import UserIsDisabled
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.http.api_metadata import Operation, View
 from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.clock import rfc3339
-from authsite.request_state import Request
 from authsite.users.errors import AddressTaken, IdentifierTaken, LastOwner
 from authsite.users.models import User
 

@@ -17,13 +17,13 @@ from authsite.admin.guard import administrator_of
 from authsite.admin.mail.api import MailsAnswer
 from authsite.admin.queries import LINK, ListQuery, add_link, answer, query_of
 from authsite.admin.users import access, actions, detail
-from authsite.context import Context
 from authsite.platform.audit.service import Filter
+from authsite.platform.context import Context
 from authsite.platform.http.api_metadata import Operation, View
 from authsite.platform.mail.listed import facts as mail_facts
 from authsite.platform.rate_limit.errors import TooManyAttempts
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
-from authsite.request_state import Request
 from authsite.users.models import User
 
 from .accounts import acting, noticed, reason_of, user_of

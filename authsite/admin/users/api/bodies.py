@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from authsite.admin.bodies import ReasonBody
 from authsite.admin.queries import ListQuery
 from authsite.admin.users import detail
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.http.api_metadata import Parameters, response_body
 from authsite.platform.http.bodies import Email, MaybeEmpty
 from authsite.platform.runtime.clock import rfc3339

@@ -14,7 +14,7 @@ from authsite.admin.guard import administrator_of
 from authsite.admin.users import access, actions
 from authsite.oauth.personal import service as personal_tokens
 from authsite.platform.i18n import _
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.factors import service as factors
 from authsite.users import agents
 from authsite.users.models import User

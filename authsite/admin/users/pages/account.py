@@ -12,7 +12,7 @@ from authsite.admin.users import actions, deletion, memberships, subject
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Consent, Email, MaybeEmpty, Missing
 from authsite.platform.i18n import _
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.users.groups.groups_of_user import existing_groups_of
 from authsite.users.groups.models import Group
 from authsite.users.groups.reserved import RESERVED

@@ -14,13 +14,13 @@ from authsite.admin.errors import UnknownObject
 from authsite.admin.guard import administrator_of
 from authsite.admin.rank import require_rank
 from authsite.admin.users import actions, subject
-from authsite.context import Context
 from authsite.oauth.administering import administering_clients
 from authsite.platform.addresses import shown
+from authsite.platform.context import Context
 from authsite.platform.http.address import route_path
 from authsite.platform.i18n import _
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
-from authsite.request_state import Request
 from authsite.users.groups.reserved import OWNER
 from authsite.users.models import User
 

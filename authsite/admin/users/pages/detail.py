@@ -4,8 +4,8 @@ from typing import Any
 
 from pyramid.view import view_config
 
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.request_state import Request
 from authsite.users import agents
 
 from . import sections

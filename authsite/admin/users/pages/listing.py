@@ -14,7 +14,7 @@ from authsite.admin.users.search import Wanted
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.http.forms import set_errors
 from authsite.platform.i18n import _
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 USERS = "authsite:templates/admin/users/users.jinja2"
 FIELDS = ("q", "disabled", "confirmed", "group", "created_after", "without_factor")

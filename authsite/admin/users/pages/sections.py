@@ -12,9 +12,9 @@ from authsite.admin.administrator import Administrator, reserved_groups
 from authsite.admin.errors import Outranked
 from authsite.admin.rank import require_rank
 from authsite.admin.users import detail
-from authsite.context import Context
 from authsite.oauth.personal import service as personal_tokens
 from authsite.platform.audit.models import AuditEvent, Detail
+from authsite.platform.context import Context
 from authsite.platform.i18n import _
 from authsite.platform.mail.models import OutboxMessage
 from authsite.sign_in.factors import service as factors

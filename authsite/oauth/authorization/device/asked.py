@@ -2,17 +2,17 @@
 
 from typing import NamedTuple
 
-from authsite.context import Context
 from authsite.oauth import registered
 from authsite.oauth.authorization import service
 from authsite.oauth.authorization.checks import Checked
 from authsite.oauth.authorization.decision import Step, decide
-from authsite.oauth.authorization.reasons import AnswerTo
 from authsite.oauth.authorization.request import AuthorizationRequest
 from authsite.oauth.authorization.service import SignedIn, Visit
+from authsite.oauth.authorization_reasons import AnswerTo
 from authsite.oauth.codes.service import NewCode, SignInFacts
 from authsite.oauth.device.errors import expired_user_code
 from authsite.oauth.device.waiting import Device
+from authsite.platform.context import Context
 
 NOWHERE = AnswerTo("", None)  # the device asks for the answer; no redirect leads to it
 ASKED = (Step.CONSENT, Step.ANSWER)  # the person is asked in any case

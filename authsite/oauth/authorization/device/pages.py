@@ -9,14 +9,13 @@ from typing import Annotated, Any
 from pydantic import Field
 from pyramid.response import Response
 
-from authsite.guards.session import confirm_page
 from authsite.oauth.authorization import consent_page, service
 from authsite.oauth.authorization.checks import require_key
 from authsite.oauth.authorization.decision import Step
 from authsite.oauth.authorization.incoming import ALLOW, DENY
-from authsite.oauth.authorization.reasons import Reason, Refused
 from authsite.oauth.authorization.refused import refused_page
 from authsite.oauth.authorization.service import SignedIn
+from authsite.oauth.authorization_reasons import Reason, Refused
 from authsite.oauth.device import text, waiting
 from authsite.oauth.scopes import parse
 from authsite.platform.http.address import route_path
@@ -24,7 +23,8 @@ from authsite.platform.http.bodies import Body, Missing
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import render_page, see_other
 from authsite.platform.i18n import _
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
+from authsite.sign_in.confirm_url import confirm_url
 from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.verify_url import verify_url
 from authsite.users import agents
@@ -118,7 +118,7 @@ def _confirm_address(request: Request, asked: AskedFor, who: SignedIn) -> Respon
         **consent_page.application(request, asked.checked.client, ""),
         "account": who.account,
         "other_account": _login(request),
-        "link": confirm_page(request, _here(request)),
+        "link": confirm_url(request, _here(request)),
         "back": None,
     }
     response = request.response

@@ -8,6 +8,7 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
+from authsite.oauth.authorization_reasons import Refused
 from authsite.oauth.oidc.keys import ring
 from authsite.platform.db.transaction import transaction
 from authsite.platform.http.address import route_path
@@ -15,7 +16,7 @@ from authsite.platform.http.body_values import form_pairs
 from authsite.platform.http.errors import ERROR_OF_REQUEST, ApiError
 from authsite.platform.http.forms import set_errors
 from authsite.platform.http.rendering import found, home_path, render_page, see_other
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.sessions import cookies
 from authsite.sign_in.sessions import service as sessions
 from authsite.users.caller import signed_in
@@ -23,7 +24,6 @@ from authsite.users.caller import signed_in
 from ..continue_page import lead_to
 from ..incoming import CSRF, DECISION, first_address, is_cross_site
 from ..onward import take_language
-from ..reasons import Refused
 from ..request import Parameters, pairs_of
 from .parameters import HintedSession, Logout, LogoutProblem, LogoutRefused, check, parameters
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
-from authsite.context import Context
 from authsite.oauth import redirect_uris, registered
 from authsite.oauth.models import POST_LOGOUT
 from authsite.oauth.oidc import id_tokens
 from authsite.oauth.oidc.errors import NotOurIdToken
 from authsite.oauth.registered import RegisteredClient
+from authsite.platform.context import Context
 from authsite.platform.i18n import _
 from authsite.platform.runtime.ids import as_client_id, as_id
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from authsite.context import Services
+from authsite.platform.context import Services
 from authsite.platform.runtime import clock
 
 from .pairs import ALGORITHMS

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from authsite.context import Context, Services
 from authsite.oauth.oidc.errors import SigningUnavailable
+from authsite.platform.context import Context, Services
 from authsite.platform.crypto.sealing import SealingKeys, Unusable
 from authsite.platform.db.transaction import is_open_in_thread
 from authsite.platform.registrations import Registered

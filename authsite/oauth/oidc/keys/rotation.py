@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from authsite.context import Context, Services
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context, Services
 from authsite.platform.crypto.sealing import Unusable
 from authsite.platform.db import Database
 from authsite.platform.db.engine import without_time_limit

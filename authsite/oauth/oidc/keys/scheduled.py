@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import structlog
 
-from authsite.context import Context, Job, Services
+from authsite.platform.context import Context, Job, Services
 from authsite.platform.runtime import clock
 from authsite.platform.tasks.background import Attempts
 from authsite.platform.tasks.transaction import transaction

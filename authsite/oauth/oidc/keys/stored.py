@@ -5,8 +5,8 @@ from typing import Literal, NamedTuple, cast
 
 from sqlalchemy import Table, delete, func, insert, select, update
 
-from authsite.context import Context
 from authsite.oauth.models import Client
+from authsite.platform.context import Context
 from authsite.platform.crypto.sealing import Binding
 from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.settings import Settings

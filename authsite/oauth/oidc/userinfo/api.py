@@ -6,14 +6,14 @@ from pydantic import Field
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.context import Context
 from authsite.oauth.api import reject_query
 from authsite.oauth.errors import ParametersInQuery
 from authsite.oauth.oidc.claims import user_claims
 from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.oidc.keys.ring import require_signers
+from authsite.platform.context import Context
 from authsite.platform.http.api_metadata import Operation, response_body
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.users.caller import Caller, caller_of
 
 _EMAIL = "ann@example.com"

@@ -18,7 +18,7 @@ from authsite.oauth.proxy.errors import ForeignOrigin
 from authsite.platform.http.api_metadata import Operation
 from authsite.platform.http.bodies import Body, MaybeEmpty, Token
 from authsite.platform.rate_limit.errors import TooManyAttempts
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 
 class SecondStepBody(Body):

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 
 from .keys import AuditKeys, audit_keys
 from .proofs import is_ours, is_purged, late_mac_of

@@ -17,7 +17,7 @@ import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from authsite.context import Job, Services
+from authsite.platform.context import Job, Services
 from authsite.platform.db import Database
 from authsite.platform.runtime import clock
 from authsite.platform.tasks.background import Attempts

@@ -10,8 +10,8 @@ from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Body, Token
 from authsite.platform.http.forms import form_view, link_view
 from authsite.platform.http.rendering import found
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.request_state import Request
 from authsite.sign_in import gate
 from authsite.sign_in.login_url import login_url
 from authsite.sign_in.method import Pending, Wrong

@@ -7,8 +7,8 @@ outbox without a recipient.
 from collections.abc import Mapping
 from uuid import UUID, uuid4
 
-from authsite.context import Context
 from authsite.platform.audit.service import pseudonym
+from authsite.platform.context import Context
 from authsite.platform.db import after_commit
 from authsite.platform.i18n import _
 from authsite.platform.mail import outbox

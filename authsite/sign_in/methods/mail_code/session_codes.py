@@ -10,9 +10,9 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import ColumnElement, bindparam, delete, literal_column, select
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.sign_in import pending

@@ -10,7 +10,7 @@ from authsite.platform.http.bodies import Body, Identifier
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import found
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 from authsite.sign_in.known_address import keep_address
 from authsite.sign_in.login_url import login_url
 from authsite.sign_in.method import Target

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from sqlalchemy import select
 
-from authsite.context import Context
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors.missing import SoFar, find_missing
 from authsite.sign_in.factors.state import FactorState

@@ -14,10 +14,10 @@ from uuid import UUID
 from sqlalchemy import update
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record, record_apart
+from authsite.platform.context import Context
 from authsite.platform.i18n import _
 from authsite.platform.rate_limit.recognized import Owner
 from authsite.platform.runtime import clock

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.runtime import clock
 from authsite.platform.single_use import service as single_use

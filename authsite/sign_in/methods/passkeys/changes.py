@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import delete, select, update
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.settings.relying_party import relying_party
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import UnknownFactor

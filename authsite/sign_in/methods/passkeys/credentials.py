@@ -11,7 +11,7 @@ import re
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.settings.relying_party import RelyingParty
 
 from . import challenges

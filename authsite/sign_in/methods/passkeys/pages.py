@@ -12,8 +12,8 @@ from authsite.platform.http.errors import FieldError, NotFound, ValidationFailed
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import see_other
 from authsite.platform.i18n import _
+from authsite.platform.request_state import Request
 from authsite.platform.settings.relying_party import relying_party
-from authsite.request_state import Request
 from authsite.sign_in import gate, pending
 from authsite.sign_in.factors import browser
 from authsite.sign_in.login_url import login_url

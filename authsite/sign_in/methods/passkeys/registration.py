@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.settings.relying_party import relying_party

@@ -5,7 +5,7 @@ import secrets
 from datetime import timedelta
 
 from authsite.platform.http import cookies
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 LIFETIME = timedelta(minutes=10)
 WHILE_A_MAIL_IS_AWAITED = timedelta(hours=1)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from structlog import get_logger
 
-from authsite.context import Services
+from authsite.platform.context import Services
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from structlog import get_logger
 
-from authsite.context import Services
+from authsite.platform.context import Services
 from authsite.platform.http import outbound
 from authsite.platform.settings.sections.providers import Provider
 

@@ -6,12 +6,12 @@ from urllib.parse import quote_plus, urlencode
 from sqlalchemy.orm import Session
 from structlog import get_logger
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.http.application import HttpApplication
+from authsite.platform.request_state import Request
 from authsite.platform.settings.sections.providers import Provider
 from authsite.platform.single_use.service import spend
 from authsite.platform.stored_requests import service as stored_requests
-from authsite.request_state import Request
 
 from . import state as states
 from .browser import LIFETIME, browser_of, keep_browser

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, select, update
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
+from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.i18n import _
 from authsite.platform.runtime import clock

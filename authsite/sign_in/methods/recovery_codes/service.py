@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from sqlalchemy import case, delete, func, insert, select
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
+from authsite.platform.context import Context
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 

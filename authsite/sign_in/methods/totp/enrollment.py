@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from sqlalchemy import delete, insert
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.crypto.sealing import Binding, Unusable
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, bindparam, literal_column, select, update
 
-from authsite.context import Context
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
+from authsite.platform.context import Context
 from authsite.platform.crypto.sealing import Binding, Unusable
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of

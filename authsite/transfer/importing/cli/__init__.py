@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import click
 
-from authsite.cli.shared import config_option, examples, json_option
 from authsite.oauth.clients import MAX_SCOPE
+from authsite.platform.command_line.shared import config_option, examples, json_option
 from authsite.transfer.importing import (
     allauth,
     clients,

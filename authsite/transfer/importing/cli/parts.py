@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
 
-from authsite.cli.private_output import private_file, refuse_overwriting
-from authsite.cli.shared import print_json, session, visible
+from authsite.platform.command_line.private_output import private_file, refuse_overwriting
+from authsite.platform.command_line.shared import print_json, session, visible
 from authsite.platform.settings import Settings
 from authsite.platform.settings.service_urls import sqlite_file
 from authsite.transfer.importing import users
@@ -21,7 +21,7 @@ from authsite.transfer.importing.seen import Seen
 from authsite.transfer.importing.sources import open_source
 
 if TYPE_CHECKING:
-    from authsite.context import Context
+    from authsite.platform.context import Context
 
 
 class Options(NamedTuple):

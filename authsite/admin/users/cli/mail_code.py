@@ -2,11 +2,10 @@
 
 import click
 
-from authsite.cli.results import Listing, result_command
-from authsite.cli.shared import examples, reason_option, transaction
+from authsite.platform.command_line.results import Listing, result_command
+from authsite.platform.command_line.shared import examples, reason_option, transaction
 from authsite.platform.settings import Settings
-
-from .shared import find, named, user_argument
+from authsite.users.command_line import find, named, user_argument
 
 COLUMNS = {
     "code": "code",

@@ -7,7 +7,19 @@ from typing import TextIO
 import click
 from sqlalchemy.exc import SQLAlchemyError
 
-from authsite.cli.shared import (
+from authsite.platform.audit.seals.keys import audit_keys
+from authsite.platform.audit.seals.late import NotAcceptable, accept
+from authsite.platform.audit.seals.verification import MOST_PROBLEMS, note
+from authsite.platform.audit.seals.verification import as_json as as_json_object
+from authsite.platform.audit.seals.verification import verify as verify_all
+from authsite.platform.audit.seals.verify import (
+    LoggedSeal,
+    Problem,
+    Summary,
+    logged_seal,
+    seals_in_log,
+)
+from authsite.platform.command_line.shared import (
     config_option,
     examples,
     json_option,
@@ -19,13 +31,6 @@ from authsite.cli.shared import (
 )
 from authsite.platform.db.autocommit import snapshot_on
 from authsite.platform.settings import Settings
-
-from .keys import audit_keys
-from .late import NotAcceptable, accept
-from .verification import MOST_PROBLEMS, note
-from .verification import as_json as as_json_object
-from .verification import verify as verify_all
-from .verify import LoggedSeal, Problem, Summary, logged_seal, seals_in_log
 
 
 @click.command(

@@ -6,7 +6,10 @@ from typing import Any, cast
 import click
 
 from authsite.admin.audit.rows import facts
-from authsite.cli.shared import (
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.failure_reasons import FailureReason
+from authsite.platform.audit.service import Filter, search
+from authsite.platform.command_line.shared import (
     config_option,
     examples,
     json_option,
@@ -16,9 +19,6 @@ from authsite.cli.shared import (
     print_table,
     transaction,
 )
-from authsite.platform.audit.events import Event
-from authsite.platform.audit.failure_reasons import FailureReason
-from authsite.platform.audit.service import Filter, search
 from authsite.platform.settings import Settings
 
 from .options import since_option, user_id_of

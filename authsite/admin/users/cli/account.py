@@ -5,8 +5,8 @@ import sys
 
 import click
 
-from authsite.cli.results import Done, Facts, Listing, result_command
-from authsite.cli.shared import (
+from authsite.platform.command_line.results import Done, Facts, Listing, result_command
+from authsite.platform.command_line.shared import (
     config_option,
     examples,
     limit_option,
@@ -17,17 +17,16 @@ from authsite.cli.shared import (
 from authsite.platform.settings import Settings
 from authsite.users import listing, pending, service
 from authsite.users.account import as_json as user_json
+from authsite.users.command_line import find, user_argument
 from authsite.users.groups.groups_of_user import groups_of
 from authsite.users.identities import service as identities
 
 from .shared import (
     facts_of,
     field_errors_as_lines,
-    find,
     last_owner_as_line,
     password_option,
     read_password,
-    user_argument,
 )
 
 LISTED = {name: name for name in ("id", "email", "username", "phone", "confirmed", "enabled")}

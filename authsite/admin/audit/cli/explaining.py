@@ -4,7 +4,10 @@ import click
 
 from authsite.admin.audit.explaining import meaning_of
 from authsite.admin.audit.rows import facts, in_words
-from authsite.cli.shared import (
+from authsite.oauth.models import Client
+from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.service import Filter, search
+from authsite.platform.command_line.shared import (
     config_option,
     examples,
     json_option,
@@ -12,14 +15,11 @@ from authsite.cli.shared import (
     transaction,
     visible,
 )
-from authsite.context import Context
-from authsite.oauth.models import Client
-from authsite.platform.audit.models import AuditEvent
-from authsite.platform.audit.service import Filter, search
+from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 from authsite.users import service as users
-from authsite.users.cli.shared import named
+from authsite.users.command_line import named
 
 
 @click.command(epilog=examples("authsite explain ca90fc6bdd7412d304c5b6c4"))

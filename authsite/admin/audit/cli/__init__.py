@@ -2,7 +2,7 @@
 
 import click
 
-from authsite.platform.audit.seals.cli import accept_late, verify
+from authsite.admin.audit.cli.seals import accept_late, verify
 
 from .explaining import explain
 from .listing import list_

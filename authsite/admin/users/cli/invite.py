@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import click
 
-from authsite.cli.results import Listing, result_command
-from authsite.cli.shared import examples, reason_option, session
 from authsite.groups.cli.shared import by_command, errors_as_lines
+from authsite.platform.command_line.results import Listing, result_command
+from authsite.platform.command_line.shared import examples, reason_option, session
 from authsite.platform.settings import Settings
 
 BATCH = 200  # addresses in one transaction

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from authsite.context import Context
+from authsite.platform.context import Context
 from authsite.platform.db.transaction import request_session
-from authsite.request_state import Request
+from authsite.platform.request_state import Request
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

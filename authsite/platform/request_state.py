@@ -18,7 +18,7 @@ from pyramid.response import Response
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-    from authsite.context import Context, Services
+    from authsite.platform.context import Context, Services
     from authsite.platform.db.engine import Database
     from authsite.platform.http.address_value import Address
     from authsite.platform.http.errors import ApiError, ErrorFormat, FieldError

@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from authsite.admin.audit.rows import facts
-from authsite.cli.shared import open_for, visible
 from authsite.platform.audit.service import Filter, latest_id, search
+from authsite.platform.command_line.shared import open_for, visible
 from authsite.platform.settings import Settings
 
 POLL = 1.0  # seconds between two looks

@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from authsite.cli.results import Facts, result_command
-from authsite.cli.shared import examples, required_reason_option, transaction
+from authsite.platform.command_line.results import Facts, result_command
+from authsite.platform.command_line.shared import examples, required_reason_option, transaction
 from authsite.platform.settings import Settings
+from authsite.users.command_line import find, named, user_argument
 
-from .shared import facts_of, find, named, user_argument
+from .shared import facts_of
 
 if TYPE_CHECKING:
-    from authsite.context import Context
+    from authsite.platform.context import Context
     from authsite.sign_in.methods.totp.models import TotpFactor
     from authsite.users.models import User
 

@@ -6,17 +6,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
-from sqlalchemy.orm import Session
 
-from authsite.cli.results import Done
+from authsite.platform.command_line.results import Done
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import translate
-from authsite.users import service
 from authsite.users.account import as_json as user_json
 from authsite.users.errors import LastOwner
 from authsite.users.models import User
 
-user_argument: Callable[[Any], Any] = click.argument("email_or_id", metavar="EMAIL_OR_ID")
 password_option: Callable[[Any], Any] = click.option(
     "--password-stdin", is_flag=True, help="Read the password from the first line of input."
 )
@@ -29,11 +26,6 @@ def facts_of(user: User) -> dict[str, Any]:
     """
     stored = user_json(user, ("username", "phone"))
     return {**stored, "enabled": user.disabled_at is None}
-
-
-def named(user: User) -> str:
-    """The address of a user, which may be another person's until it is confirmed."""
-    return user.email if user.email_verified_at else f"{user.email} [not confirmed]"
 
 
 def done(user: User, text: str) -> Done:
@@ -77,16 +69,6 @@ def last_owner_as_line() -> Iterator[None]:
 
 def _words(item: FieldError) -> str:
     return WORDS.get((item.code, item.field or "")) or translate(item.message)
-
-
-def find(db: Session, email_or_id: str) -> User:
-    """The user with this login name or id. Raises `click.ClickException`."""
-    found = service.find(db, email_or_id)
-    if found is None:
-        raise click.ClickException(
-            f"no user has the e-mail address or id {email_or_id!r}; `authsite user list` shows them"
-        )
-    return found
 
 
 def read_password(from_stdin: bool) -> str:

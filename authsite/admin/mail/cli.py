@@ -11,8 +11,8 @@ import click
 
 from authsite.admin.administrator import COMMAND
 from authsite.admin.mail import service
-from authsite.cli.results import Done, Listing, result_command
-from authsite.cli.shared import (
+from authsite.platform.command_line.results import Done, Listing, result_command
+from authsite.platform.command_line.shared import (
     cause_of,
     config_path,
     examples,
@@ -24,13 +24,12 @@ from authsite.cli.shared import (
     transaction,
     visible,
 )
+from authsite.platform.mail import outbox
+from authsite.platform.mail.listed import facts
 from authsite.platform.settings import Settings, SettingsError
 
-from . import outbox
-from .listed import facts
-
 if TYPE_CHECKING:
-    from .sender import Sender
+    from authsite.platform.mail.sender import Sender
 
 COLUMNS = {
     "id": "id",
@@ -70,7 +69,7 @@ def send(config: str | None, loop: bool, as_json: bool) -> None:
     except SettingsError as error:
         raise click.ClickException(str(error)) from None
     if loop:
-        from .sender import run
+        from authsite.platform.mail.sender import run
 
         click.echo("Sending mail until told to stop (Ctrl-C).")
         return run(sender, stop)
@@ -113,9 +112,8 @@ def retry(cfg: Settings, mail_id: uuid.UUID | None, every: bool) -> Done:
 def _sender(config: str | None) -> "Sender":
     """A sender with the mail builders of all packages, which the application registers."""
     import authsite
+    from authsite.platform.mail.sender import open_sender
     from authsite.platform.settings import read_ini
-
-    from .sender import open_sender
 
     application = authsite.compose(read_ini(config_path(config)))
     return open_sender(application.registry["authsite"])
@@ -124,8 +122,8 @@ def _sender(config: str | None) -> "Sender":
 def _send_due(sender: "Sender", stop: threading.Event, *, as_json: bool) -> None:
     from sqlalchemy.exc import SQLAlchemyError
 
-    from .sender import send_batch
-    from .transports import Unreachable
+    from authsite.platform.mail.sender import send_batch
+    from authsite.platform.mail.transports import Unreachable
 
     done: Counter[str] = Counter()
     try:

@@ -22,7 +22,7 @@ from authsite.platform.settings import (
 )
 
 if TYPE_CHECKING:
-    from authsite.context import Context, Services
+    from authsite.platform.context import Context, Services
     from authsite.platform.db import Database
     from authsite.platform.registrations import Registered
 
@@ -129,7 +129,7 @@ def services_of(cfg: Settings) -> "Iterator[Services]":
     """
     from dataclasses import replace
 
-    from authsite.context import make_services
+    from authsite.platform.context import make_services
     from authsite.platform.registrations import Registrations
 
     made = make_services(cfg, limits=False)
@@ -145,7 +145,7 @@ def described_services() -> "Services":
     """Services with all registrations, for a help text: no setting is read, nothing connects."""
     import secrets
 
-    from authsite.context import make_services
+    from authsite.platform.context import make_services
 
     made_up = {
         "authsite.secret": secrets.token_urlsafe(48),
@@ -159,9 +159,11 @@ def described_services() -> "Services":
 
 def _registered(services: "Services") -> "dict[Registered[Any], dict[str, Any]]":
     """Register what the packages register in an application with these services."""
-    import authsite
+    from pyramid.path import DottedNameResolver
 
-    authsite.compose({}, services=services)
+    # By its name: it composes all packages, and this one is below them.
+    compose = DottedNameResolver().resolve("authsite.compose")
+    compose({}, services=services)
     return services.registrations.by_directive
 
 
@@ -173,8 +175,8 @@ def session(cfg: Settings) -> "Iterator[Context]":
     """
     from sqlalchemy.orm import Session
 
-    from authsite.context import Context
     from authsite.platform.audit.service import RECORDED
+    from authsite.platform.context import Context
     from authsite.platform.http.request_info import RequestInfo
     from authsite.platform.installation.features import FeatureNotOpen
     from authsite.platform.installation.fingerprints import OtherSecret

@@ -6,22 +6,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from authsite.cli.results import Done, result_command
-from authsite.cli.shared import examples, reason_option, transaction
-from authsite.context import Context
+from authsite.platform.command_line.results import Done, result_command
+from authsite.platform.command_line.shared import examples, reason_option, transaction
+from authsite.platform.context import Context
 from authsite.platform.settings import Settings
 from authsite.users import service
+from authsite.users.command_line import find, user_argument
 from authsite.users.models import User
 
-from .shared import (
-    done,
-    field_errors_as_lines,
-    find,
-    last_owner_as_line,
-    password_option,
-    read_password,
-    user_argument,
-)
+from .shared import done, field_errors_as_lines, last_owner_as_line, password_option, read_password
 
 if TYPE_CHECKING:
     from authsite.admin.administrator import Administrator

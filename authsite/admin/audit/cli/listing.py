@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from authsite.admin.audit.rows import facts
-from authsite.cli.shared import (
+from authsite.platform.audit.service import Filter, search
+from authsite.platform.command_line.shared import (
     config_option,
     examples,
     json_option,
@@ -18,7 +19,6 @@ from authsite.cli.shared import (
     print_table,
     transaction,
 )
-from authsite.platform.audit.service import Filter, search
 from authsite.platform.settings import Settings
 
 from .following import follow_events, line
