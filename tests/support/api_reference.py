@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from authsite import main
-from authsite.openapi.document import TAGS, document
+from authsite.openapi.document import document
 from tests.support.site import SECRET
 
 PAGE = Path(__file__).parents[2] / "docs/api.md"
@@ -30,11 +30,11 @@ def documented(variant):
         return document(app.registry, "http://localhost")
 
 
-def operations(variant):
-    """(path, method) -> operation of a variant."""
+def operations(described):
+    """(path, method) -> operation of a document."""
     return {
         (path, method): item[method]
-        for path, item in documented(variant)["paths"].items()
+        for path, item in described["paths"].items()
         for method in METHODS
         if method in item
     }
@@ -61,10 +61,11 @@ def who(operation):
 
 def reference():
     """The generated part of the page."""
-    found, in_b = operations("A"), operations("B")
+    described = documented("A")
+    found, in_b = operations(described), operations(documented("B"))
     others = {key: each for key, each in in_b.items() if key not in found}
     parts = []
-    for tag in TAGS:
+    for tag in (each["name"] for each in described["tags"]):
         lines = list(rows(tag, found, others))
         parts += [
             f"## {tag}\n",
