@@ -27,6 +27,7 @@ from tests.support import (
     commands,
     databases,
     extent,
+    first_imports,
     folders,
     quick_bcrypt,
     quick_start,
@@ -67,6 +68,11 @@ def pytest_ignore_collect(collection_path, config):
         Path(arg.partition("::")[0]).resolve().is_relative_to(CLIENTS) for arg in config.args
     )
     return True if collection_path == CLIENTS and not named else None
+
+
+def pytest_collection(session):
+    """The processes of a run share the work of the first import."""
+    first_imports.import_in_turn(session.config.args, CLIENTS)
 
 
 def pytest_report_header():
