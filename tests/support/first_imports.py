@@ -18,7 +18,7 @@ from tests.support.commands import CHECKOUT
 def import_in_turn(arguments, ignored):
     """Import the test modules below ``arguments``, without the folder ``ignored``.
 
-    Nothing is done in a single process, nor for a path that is no folder. What is wrong with a
+    Nothing is done in a single process, nor for a path of one module. What is wrong with a
     module, the collection says.
     """
     name = os.environ.get("PYTEST_XDIST_WORKER", "")
