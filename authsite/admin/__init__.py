@@ -1,7 +1,8 @@
 """What administrators do: services without request, behind a console, an API and commands.
 
 Each package below has one subject: ``service.py``, ``api.py`` below /v1/admin, ``pages.py`` below
-/admin. `guard` has the permission that each view names; `administrator` who acts, and at whom.
+/admin, and for users, mail and audit the commands, ``cli``. `guard` has the permission that each
+view names; `administrator` who acts, and at whom.
 Pages extend admin/layout.jinja2; `navigation` has its entries, and `confirming` the page that
 stands before each action.
 """
