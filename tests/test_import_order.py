@@ -12,7 +12,6 @@ import authsite
 
 # From the top floor down; docs/architecture.md explains them. A package imports only packages of
 # lower lines. Packages between which there is a "|" never import each other: they register.
-# Packages that only a blank separates may import each other, but no modules do so in a circle.
 FLOORS = (
     (6, "cli"),
     (6, "server | openapi"),
@@ -29,10 +28,9 @@ FLOORS = (
     (0, "platform"),
 )
 LINE = {
-    package: (number, room)
+    package: number
     for number, (_floor, line) in enumerate(reversed(FLOORS))
-    for room in line.split(" | ")
-    for package in room.split()
+    for package in line.split(" | ")
 }
 # Where the commands of a package are, and what they share.
 COMMANDS = {"cli", "command_line"}
@@ -79,14 +77,9 @@ def package_of(module):
     return module
 
 
-def place(module):
-    """The line of a module, counted from below, and its room."""
-    return LINE[package_of(module)]
-
-
 def runs_up(module, target):
-    (own, own_room), (other, other_room) = place(module), place(target)
-    return own_room != other_room and own <= other
+    own, other = package_of(module), package_of(target)
+    return own != other and LINE[own] <= LINE[other]
 
 
 def circles():

@@ -19,10 +19,10 @@ from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.sign_in.fields import check_line, read_identifiers
 from authsite.sign_in.identifiers import Identifier
-from authsite.sign_in.own_address import may_mail_own_address
 from authsite.sign_in.reauthentication import ProofFields, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
+from authsite.sign_in.unconfirmed_recipient import may_mail_own_address
 from authsite.users import released
 from authsite.users import service as users
 from authsite.users.account import Account, SignedInUser

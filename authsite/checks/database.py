@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from authsite.platform.installation.finding import Finding
+from authsite.platform.finding import Finding
 from authsite.platform.runtime.causes import cause_of
 from authsite.platform.settings import Settings
 

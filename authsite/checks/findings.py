@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from authsite.platform.installation.finding import Finding
+from authsite.platform.finding import Finding
 
 # The state and the message of each line, except those of `RULES`.
 LINES: Mapping[str, tuple[str, str]] = {

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from authsite.platform.installation.finding import Finding
+from authsite.platform.finding import Finding
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.causes import cause_of
 from authsite.platform.runtime.cores import usable_cores

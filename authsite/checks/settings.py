@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from authsite.platform.installation.finding import Finding
+from authsite.platform.finding import Finding
 from authsite.platform.settings import Settings
 from authsite.platform.settings.files import exposed, folder_errors, private_paths
 from authsite.platform.settings.sources import unknown_variables

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from authsite.platform.installation.finding import Finding
+from authsite.platform.finding import Finding
 from authsite.platform.runtime.causes import cause_of
 from authsite.platform.settings.durations import format_duration
 

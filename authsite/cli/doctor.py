@@ -19,7 +19,7 @@ from authsite.platform.command_line.shared import (
     print_json,
     services_of,
 )
-from authsite.platform.installation.finding import Finding
+from authsite.platform.finding import Finding
 from authsite.platform.settings import (
     Settings,
     SettingsError,

@@ -1,4 +1,4 @@
-"""The address of the page that mails a link to confirm the e-mail address of a signed-in user."""
+"""The path of the page that mails a link to confirm the e-mail address of a signed-in user."""
 
 from authsite.platform.http.address import route_path
 from authsite.platform.request_state import Request

@@ -20,10 +20,10 @@ from authsite.platform.runtime import clock
 from authsite.sign_in.credentials import find_credential
 from authsite.sign_in.fields import address_errors, read_address
 from authsite.sign_in.identifiers import Identifier, normalized_key
-from authsite.sign_in.own_address import may_mail_own_address
 from authsite.sign_in.reauthentication import ProofFields, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
+from authsite.sign_in.unconfirmed_recipient import may_mail_own_address
 from authsite.users import former, pending
 from authsite.users import service as users
 from authsite.users.account import Account, SignedInUser

@@ -17,7 +17,7 @@ from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.sign_in.credentials import find_account
 from authsite.sign_in.identifiers import normalized_key
-from authsite.sign_in.own_address import may_mail_own_address
+from authsite.sign_in.unconfirmed_recipient import may_mail_own_address
 from authsite.users import pending
 from authsite.users.account import Account, lacks_confirmation
 

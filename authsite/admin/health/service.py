@@ -22,8 +22,8 @@ from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.seals.stored import SEALS
 from authsite.platform.context import Context, Services
 from authsite.platform.db import migrate
+from authsite.platform.finding import Finding
 from authsite.platform.http.errors import TemporarilyUnavailable
-from authsite.platform.installation.finding import Finding
 from authsite.platform.mail.models import WAITING, OutboxMessage
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock

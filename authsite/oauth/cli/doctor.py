@@ -21,7 +21,7 @@ from authsite.platform.command_line.shared import (
     visible,
 )
 from authsite.platform.context import Context
-from authsite.platform.installation.finding import Finding
+from authsite.platform.finding import Finding
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 

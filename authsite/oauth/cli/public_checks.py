@@ -7,9 +7,9 @@ from typing import Any
 
 from authsite.oauth.oidc.keys.inspection import inspect
 from authsite.platform.context import Services
+from authsite.platform.finding import Finding
 from authsite.platform.http import outbound
 from authsite.platform.http.outbound import Answer
-from authsite.platform.installation.finding import Finding
 from authsite.platform.runtime import clock
 
 DISCOVERY = "/.well-known/openid-configuration"

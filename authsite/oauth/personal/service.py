@@ -26,9 +26,9 @@ from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.platform.settings.durations import duration
 from authsite.sign_in.fields import check_line
-from authsite.sign_in.own_address import may_mail_own_address
 from authsite.sign_in.reauthentication import ProofFields, require_proof
 from authsite.sign_in.sessions.models import BrowserSession
+from authsite.sign_in.unconfirmed_recipient import may_mail_own_address
 from authsite.users import service as users
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded

@@ -1,1 +1,1 @@
-"""Small modules about the process: time, ids, cores, forks, slots, counters, spans, catalogs."""
+"""Small modules of a process: time, ids, cores, forks, slots, counters, spans, catalogs, folder."""

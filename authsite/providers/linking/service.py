@@ -23,10 +23,10 @@ from authsite.sign_in.methods.provider import (
     ProviderRefused,
     is_allowed,
 )
-from authsite.sign_in.own_address import may_mail_own_address
 from authsite.sign_in.reauthentication import ProofFields, is_recent, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
+from authsite.sign_in.unconfirmed_recipient import may_mail_own_address
 from authsite.users import service as users
 from authsite.users.account import Account, SignedInUser
 from authsite.users.caller import Caller

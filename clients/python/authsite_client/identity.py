@@ -15,8 +15,8 @@ from .errors import (
 from .numbers import is_seconds
 
 
-class Asked(Protocol):
-    """The part of a `Verifier` that `Identity.still_active` needs."""
+class TokenVerifier(Protocol):
+    """The part of a `Verifier` that `still_active` and `still_active_async` need."""
 
     def verify(self, token: str) -> "Identity":
         """The identity of an active token; raises what `Verifier.verify` raises."""
@@ -48,7 +48,7 @@ class Identity:
 
     # The verifier and the token that `still_active` asks about. No field, so that the token is in
     # no representation, comparison or `asdict`.
-    _source: ClassVar[tuple[Asked, str] | None] = None
+    _source: ClassVar[tuple[TokenVerifier, str] | None] = None
 
     def has_scope(self, scope: str) -> bool:
         """Whether the token has all of these scopes, which are separated by spaces."""
@@ -105,7 +105,7 @@ class Identity:
             return False
         return True
 
-    def of_token(self, verifier: Asked, token: str) -> Self:
+    def of_token(self, verifier: TokenVerifier, token: str) -> Self:
         """A copy that can ask ``verifier`` whether ``token`` is `still_active`."""
         made = object.__new__(type(self))
         facts = self.__dict__.copy()
@@ -117,7 +117,7 @@ class Identity:
         """For `pickle` and `copy`: the fields, without the token."""
         return asdict(self)
 
-    def _asked(self) -> tuple[Asked, str]:
+    def _asked(self) -> tuple[TokenVerifier, str]:
         if self._source is None:
             raise RuntimeError("only an identity that a verifier returned knows its token")
         return self._source

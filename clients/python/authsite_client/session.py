@@ -32,7 +32,7 @@ class User(TypedDict):
     updated_at: str
 
 
-class Issuer(Protocol):
+class SessionClient(Protocol):
     """The part of a `Client` that its sessions need."""
 
     connections: Connections
@@ -53,7 +53,7 @@ class Session:
 
     def __init__(
         self,
-        client: Issuer,
+        client: SessionClient,
         tokens: Tokens | None,
         save: Callable[[Tokens], None] | None = None,
         log_in: Callable[[], Tokens] | None = None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report.
+    """One line of the report of ``authsite doctor``, which the console shows, too.
 
     ``state``: ``ok``; ``note``: what an operator has to know; ``change`` before production;
     ``wrong``: an error that has an effect.

@@ -1,4 +1,4 @@
-"""The limit of mails to the user's own address, which nothing may prove to be theirs."""
+"""The limit of mails to a user's address that may be another person's: it is not confirmed."""
 
 from authsite.platform.context import Context
 from authsite.users.account import Account
