@@ -30,6 +30,7 @@ from tests.support import (
     first_imports,
     folders,
     quick_bcrypt,
+    quick_keys,
     quick_start,
     selection,
     shared_sites,
@@ -118,6 +119,7 @@ def pytest_collection_modifyitems(config, items):
 def pytest_runtest_setup(item):
     """Hash quickly; what is about hashing, or starts an installed service, has bcrypt itself."""
     quick_bcrypt.use(quick_bcrypt.wanted(item.path))
+    quick_keys.begin(item.path)
 
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
