@@ -34,6 +34,7 @@ from tests.support import (
     quick_start,
     selection,
     shared_sites,
+    turns,
 )
 from tests.support.frozen import FrozenClock
 from tests.support.host import HostSite
@@ -123,9 +124,9 @@ def pytest_runtest_setup(item):
 
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
-def pytest_put_slow_files_first(items):
-    """Several processes end together when what takes them minutes is not what they begin last."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+def pytest_take_files_in_turns(items):
+    """Several processes are busy all the time, and end together."""
+    items[:] = turns.in_turns(items)
 
 
 @pytest.hookimpl(optionalhook=True)  # `make t` does without pytest-xdist
