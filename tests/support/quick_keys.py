@@ -1,8 +1,9 @@
 """RSA keys from a stock, for the tests whose subject is not how keys are made.
 
 To make one takes 40 ms of processor time. To read one takes 30 ms, since OpenSSL checks it. Here a
-process makes each key once and gives them in turn. No test gets one twice. A key that was read is
-remembered. Servers and commands, which are other processes, make keys as usual.
+process makes each key once and gives them in turn. No test gets one twice, but what a fixture holds
+for longer than a test may be given to a later one, too. A key that was read is remembered. Servers
+and commands, which are other processes, make keys as usual.
 """
 
 import json
