@@ -7,6 +7,7 @@ AUTOCOMMIT no lock is held after a statement, so none is held while a password i
 import os
 import select
 import sqlite3
+import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
@@ -133,12 +134,26 @@ def connect_options(url: URL) -> dict[str, Any]:
     }
 
 
+def open_connection(dialect: Dialect, arguments: Any, options: dict[str, Any]) -> Any:
+    """A new connection of the driver to PostgreSQL. After an error no socket stays open.
+
+    The error refers to psycopg's frames, which refer to the error, so that the socket of an attempt
+    without an answer would stay open until a garbage collection. A PostgreSQL that goes on, and has
+    to end, would wait for it (`authentication_timeout`, a minute).
+    """
+    try:
+        return dialect.connect(*arguments, **options)
+    except Exception as error:
+        traceback.clear_frames(error.__traceback__)
+        raise
+
+
 def _connect(database: Database, dialect: Dialect, _record: object, *given: Any) -> Any:
     """Open a connection through the breaker; behind a pooler nothing is prepared on it."""
     arguments, options = given
 
     def connect() -> Any:
-        connection: Any = dialect.connect(*arguments, **database.hosts.ordered(options))
+        connection = open_connection(dialect, arguments, database.hosts.ordered(options))
         try:
             if database.hosts.note(connection):
                 database.close_idle()

@@ -9,7 +9,7 @@ import structlog
 from sqlalchemy import Dialect
 from sqlalchemy.engine import make_url
 
-from .engine import connect_options
+from .engine import connect_options, open_connection
 from .libpq import PostgreSQLConnection, behind_pooler
 
 log = structlog.get_logger("authsite.standbys")
@@ -104,7 +104,8 @@ class Standby:
     def _connect(self) -> PostgreSQLConnection:
         # Not by an engine, whose first statements have no time limit.
         arguments, options = self._dialect.create_connect_args(self._url)
-        made: Any = self._dialect.connect(*arguments, **{**options, **connect_options(self._url)})
+        own = {**options, **connect_options(self._url)}
+        made = open_connection(self._dialect, arguments, own)
         try:
             made.autocommit = True
             prepare = not behind_pooler(made)
