@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import structlog
 from sqlalchemy import Dialect
