@@ -30,20 +30,14 @@ def test_every_statement_of_every_request_is_answered_by_an_index(site):
     assert {sql: tables for sql, tables in found.items() if tables} == {}
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "SELECT * FROM families WHERE scope = 'a'",
-        "SELECT id FROM users ORDER BY id LIMIT 5",
-        "SELECT * FROM families JOIN users ON users.id = families.user_id",
-        "UPDATE web_sessions SET remember = true WHERE address = 'x'",
-        "DELETE FROM outbox WHERE state = 'sent'",
-        "SELECT count(*) FROM audit_events",
-    ],
+SCANS = (
+    "SELECT * FROM families WHERE scope = 'a'",
+    "SELECT id FROM users ORDER BY id LIMIT 5",
+    "SELECT * FROM families JOIN users ON users.id = families.user_id",
+    "UPDATE web_sessions SET remember = true WHERE address = 'x'",
+    "DELETE FROM outbox WHERE state = 'sent'",
+    "SELECT count(*) FROM audit_events",
 )
-def test_a_scan_would_be_seen(site, statement):
-    fill(site.database)
-    assert scans(site.database, statement, ())
 
 
 # As SQLAlchemy writes them, and as prepared queries do.
@@ -60,8 +54,9 @@ WITH_PARAMETERS = {
 }
 
 
-def test_a_scan_would_be_seen_with_parameters_too(site, backend):
+def test_a_scan_would_be_seen(site, backend):
     fill(site.database)
+    assert [each for each in SCANS if not scans(site.database, each, ())] == []
     for statement, scanned in WITH_PARAMETERS[backend]:
         assert scans(site.database, statement, ["a"]) == scanned
 

@@ -1,9 +1,11 @@
 """bcrypt at cost 4 in place of cost 10, which is the lowest that the settings allow.
 
 One hash of cost 10 takes 60 ms of processor time, and most tests need some. A quick hash says
-that its cost is 10, and is checked like any other. Other costs are computed as they are.
+that its cost is 10, and is checked like any other. Other costs are computed as they are. A hash of
+cost 4 takes 1 ms, and is computed once for each password and salt: many tests check the same ones.
 """
 
+from functools import lru_cache
 from pathlib import Path
 
 import bcrypt
@@ -37,6 +39,7 @@ FORKED = (
 
 in_use = False
 _hashpw = bcrypt.hashpw
+_remembered = lru_cache(maxsize=4096)(_hashpw)
 
 
 def use(quick):
@@ -60,4 +63,4 @@ def _quick(password, salt):
     prefix, cost, rest = salt[:4], salt[4:6], salt[6:]
     if cost != b"10":
         return _hashpw(password, salt)
-    return prefix + cost + _hashpw(password, prefix + b"04" + rest)[6:]
+    return prefix + cost + _remembered(password, prefix + b"04" + rest)[6:]

@@ -105,12 +105,11 @@ def test_a_reader_signs_in_through_the_proxy_and_calls_a_guarded_endpoint(new_co
     assert "Basic" not in sent
 
 
-def test_a_wrong_password_is_reported_beside_the_form(new_context, origin):
-    docs = Docs(new_context, origin)
-    docs.sign_in("not the password 1")
-    alert = docs.page.get_by_role("alert").filter(has_text="incorrect")
+def test_a_wrong_password_is_reported_beside_the_form(opened):
+    opened.sign_in("not the password 1")
+    alert = opened.page.get_by_role("alert").filter(has_text="incorrect")
     assert alert.inner_text().startswith("The e-mail address or password is incorrect.")
-    assert docs.page.get_by_role("button", name="Sign in", exact=True).is_enabled()
+    assert opened.page.get_by_role("button", name="Sign in", exact=True).is_enabled()
 
 
 def test_everything_is_reached_with_the_keyboard(new_context, origin):
