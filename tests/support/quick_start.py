@@ -49,6 +49,7 @@ def _extract_stack(limit):
     found, frame = [], inspect.currentframe().f_back
     while frame is not None and len(found) < limit:
         path, number = frame.f_code.co_filename, frame.f_lineno
-        found.insert(0, (path, number, frame.f_code.co_name, linecache.getline(path, number).strip()))
+        source = linecache.getline(path, number).strip()
+        found.insert(0, (path, number, frame.f_code.co_name, source))
         frame = frame.f_back
     return found
