@@ -18,6 +18,7 @@ def trips(database_url):
     made.http.reset()
     with made.stack:
         yield made
+    made.site.database.dispose()  # another test may end all connections to this database
 
 
 @pytest.fixture
