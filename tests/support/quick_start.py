@@ -1,4 +1,4 @@
-"""Two things take a quarter of the start of an application, and the tests start thousands.
+"""Two things take a fifth of the start of an application, and the tests start thousands.
 
 Pyramid sorts the same view derivers and predicates again for each view: here a sorter remembers its
 result until something is added or removed. And for each action `traceback.extract_stack` asks the
