@@ -4,7 +4,16 @@ import uuid
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, String, Text, UniqueConstraint, false, true
+from sqlalchemy import (
+    CheckConstraint,
+    ForeignKey,
+    Index,
+    String,
+    Text,
+    UniqueConstraint,
+    false,
+    true,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.db.base import Base
@@ -184,9 +193,7 @@ class Family(Base):
         ForeignKey("clients.id", ondelete="CASCADE"), index=True
     )
     owner_kind: Mapped[str] = mapped_column(String(8))  # "user" or "client"
-    user_id: Mapped[uuid.UUID | None] = mapped_column(
-        ForeignKey("users.id", ondelete="CASCADE"), index=True
-    )
+    user_id: Mapped[uuid.UUID | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
     granted_scope: Mapped[str] = mapped_column(String(1024))
     scope: Mapped[str] = mapped_column(String(1024))
     rescoped: Mapped[bool]  # whether the last refresh changed the scope
@@ -205,7 +212,16 @@ class Family(Base):
     facts: Mapped[str | None] = mapped_column(Text)
     auth_at: Mapped[datetime | None]
     recognized: Mapped[datetime | None]
-    session_id: Mapped[uuid.UUID | None] = mapped_column(index=True)
+    session_id: Mapped[uuid.UUID | None]
+
+
+# Without the rows that a client makes for itself: each index is one more page to write.
+for _name, _column in (
+    ("ix_families_of_user", Family.user_id),
+    ("ix_families_of_session", Family.session_id),
+):
+    _where = _column.is_not(None)
+    Index(_name, _column, sqlite_where=_where, postgresql_where=_where)
 
 
 class PersonalToken(Base):

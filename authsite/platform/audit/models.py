@@ -17,7 +17,6 @@ class AuditEvent(Base):
     """Who did what, when, from where, with which result."""
 
     __tablename__ = "audit_events"
-    __table_args__ = (Index(None, "user_id", "id"),)  # the latest events of a user
 
     id: Mapped[int] = mapped_column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True)
     at: Mapped[datetime] = mapped_column(index=True)
@@ -28,3 +27,14 @@ class AuditEvent(Base):
     agent: Mapped[str | None] = mapped_column(String(200))
     request_id: Mapped[str | None] = mapped_column(String(64))
     details: Mapped[dict[str, Detail] | None] = mapped_column(JSON)
+
+
+# The latest events of a user; an event without one is not in it.
+_of_user = AuditEvent.user_id.is_not(None)
+Index(
+    "ix_audit_events_of_user",
+    AuditEvent.user_id,
+    AuditEvent.id,
+    sqlite_where=_of_user,
+    postgresql_where=_of_user,
+)
