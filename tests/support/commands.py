@@ -5,6 +5,7 @@ process loads it once; each command is a fork of it, with its own environment, f
 streams.
 """
 
+import atexit
 import gc
 import json
 import os
@@ -135,31 +136,45 @@ def end_template():
 
 
 def _next_order():
-    """Fork for each order; returns the order, and its descriptors, in the child only."""
+    """Fork for each order, and report how each child ends.
+
+    Returns the order, and its descriptors, in the child only.
+    """
     orders = socket.socket(fileno=os.dup(0))
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that end leave nothing behind
+    running = {}  # by the descriptor of a child: its id, and where it is reported
     while True:
-        order, descriptors, _, _ = socket.recv_fds(orders, 1 << 20, 4)
-        if not order:
-            sys.exit()
-        if os.fork() == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            orders.close()
-            return json.loads(order), descriptors
-        for each in descriptors:
-            os.close(each)
+        for ready in select.select([orders, *running], [], [])[0]:
+            if ready is not orders:
+                child, report = running.pop(ready)
+                _tell(report, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+                report.close()
+                os.close(ready)
+                continue
+            order, descriptors, _, _ = socket.recv_fds(orders, 1 << 20, 4)
+            if not order:
+                sys.exit()
+            report, streams = socket.socket(fileno=descriptors[0]), descriptors[1:]
+            child = os.fork()
+            if child == 0:
+                for each in (orders, report, *(other for _, other in running.values())):
+                    each.close()
+                for each in running:
+                    os.close(each)
+                return json.loads(order), streams
+            _tell(report, child)
+            running[os.pidfd_open(child)] = child, report
+            for each in streams:
+                os.close(each)
 
 
-def _become(order, report, *streams):
-    """Fork once more; the parent reports the child's id and exit status, the child returns."""
-    connection = socket.socket(fileno=report)
-    child = os.fork()
-    if child:
-        connection.send(str(child).encode())
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        connection.send(str(status).encode())
-        os._exit(0)
-    connection.close()
+def _tell(report, number):
+    """Send a number to a test, unless it waits no longer."""
+    with suppress(OSError):
+        report.send(str(number).encode())
+
+
+def _become(order, streams):
+    """Have the streams, the environment and the arguments of the command."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -172,12 +187,44 @@ def _become(order, report, *streams):
         _measure_no_more()
 
 
+def _coverage():
+    """What measures this process, or None."""
+    module = sys.modules.get("coverage")
+    return module.Coverage.current() if module else None
+
+
 def _measure_no_more():
     """Servers run unmeasured: coverage would slow them to a third, and all they serve is covered
     in process. Commands are measured (pyproject.toml)."""
-    if "coverage" in sys.modules and (coverage := sys.modules["coverage"].Coverage.current()):
+    if coverage := _coverage():
         coverage.stop()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # coverage has set a handler
+
+
+_status = []  # the exit status of the command, when it has ended by itself
+
+
+def _run():
+    """Run the command."""
+    try:
+        runpy.run_module("authsite", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            _status.append(end.code or 0)
+        raise
+    _status.append(0)
+
+
+def _end_at_once():
+    """End the process after the functions of `atexit` that the command has registered.
+
+    The interpreter would go through all that the template has loaded, of which the kernel then
+    copies each page. This took more time than most commands.
+    """
+    if _status and not _coverage():  # coverage writes its results in such a function
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_status[0])
 
 
 def _compile_pages():
@@ -189,6 +236,7 @@ def _compile_pages():
 
 def main():
     """The template process, and in its forks the command."""
+    atexit.register(_end_at_once)  # what is registered later is called before
     for module in pkgutil.walk_packages(authsite.__path__, "authsite."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
@@ -197,9 +245,9 @@ def main():
     _compile_pages()
     quick_start.use()
     gc.freeze()  # a collection in a fork would copy every page
-    order, descriptors = _next_order()
-    _become(order, *descriptors)
-    runpy.run_module("authsite", run_name="__main__", alter_sys=True)
+    order, streams = _next_order()
+    _become(order, streams)
+    _run()
 
 
 if __name__ == "__main__":
