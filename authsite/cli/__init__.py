@@ -1,5 +1,7 @@
 """The command line. A table names the module of each command, which is imported when it runs."""
 
+import atexit
+import gc
 import json
 import sys
 from collections.abc import Sequence
@@ -9,6 +11,8 @@ from os.path import exists
 from typing import Any, NoReturn
 
 import click
+
+from authsite.server.garbage import no_collections
 
 COMMANDS = {
     "init": (
@@ -71,7 +75,8 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         attribute = f"{name}_" if iskeyword(name) or name in _BUILT_IN else name
-        command: click.Command = getattr(import_module(COMMANDS[name][0]), attribute)
+        with no_collections():
+            command: click.Command = getattr(import_module(COMMANDS[name][0]), attribute)
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -144,4 +149,5 @@ def authsite() -> None:
 
 def main() -> None:
     """The console script."""
+    atexit.register(gc.freeze)  # the collections of the interpreter's end find nothing to search
     authsite(prog_name="authsite")
