@@ -215,7 +215,7 @@ class Family(Base):
     session_id: Mapped[uuid.UUID | None]
 
 
-# Without the rows that a client makes for itself: each index is one more page to write.
+# Rows without a value are not in them: each index is one more page that a transaction writes.
 for _name, _column in (
     ("ix_families_of_user", Family.user_id),
     ("ix_families_of_session", Family.session_id),

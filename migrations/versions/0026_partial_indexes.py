@@ -1,4 +1,4 @@
-"""Indexes of families and events without the rows of clients"""
+"""Indexes of families and events without the rows that have no user or no session"""
 
 from alembic import op
 
@@ -7,8 +7,8 @@ from authsite.platform.db.concurrent_index import create_index
 revision = "0026"
 down_revision = "0025"
 
-# Table, former index, new index and columns. The first column is NULL for what a client does for
-# itself.
+# Table, former index, new index and columns. A row without a value in the first column, such as one
+# of a client that acts for itself, is not in the new index.
 REPLACED = (
     ("families", "ix_families_user_id", "ix_families_of_user", ["user_id"]),
     ("families", "ix_families_session_id", "ix_families_of_session", ["session_id"]),

@@ -122,7 +122,8 @@ def _leaving(ann):
     ann.page.context.route(f"{ELSEWHERE}/*", lambda route: route.fulfill(status=204))
     ann.go(f"/login?next={ELSEWHERE}/reports")
     ann.fill(username=EMAIL, password=PASSWORD)
-    ann.press("Sign in")
+    with ann.led_to(ELSEWHERE):
+        ann.press("Sign in")
     ann.page.get_by_role("heading", name=ann.words("You are signed in")).wait_for()
 
 

@@ -68,7 +68,8 @@ def on_the_way(ann, apps):
     _log_in(ann, EMAIL)
     ann.page.locator(".consent").wait_for()
     yield "consent"
-    _decide(ann)
+    with ann.led_to(WIKI):
+        _decide(ann)
     ann.page.locator("a.primary").wait_for()
     yield "continue-application"
     for state, app, changed in (

@@ -97,6 +97,17 @@ class Person:
     def at(self, path):
         self.page.wait_for_url(re.compile(re.escape(self.origin + path) + r"([?#].*)?$"))
 
+    @contextmanager
+    def led_to(self, origin):
+        """The page that comes leads on to ``origin``, where the answer is 204.
+
+        Waits until it has done so: a later step would be aborted by it.
+        """
+        with self.page.expect_event(
+            "requestfailed", lambda request: request.url.startswith(origin)
+        ):
+            yield
+
     def mail(self, seconds=60):
         """The next mails, oldest first; waits until there is one."""
         deadline = time.monotonic() + seconds
