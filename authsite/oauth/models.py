@@ -4,19 +4,10 @@ import uuid
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import (
-    CheckConstraint,
-    ForeignKey,
-    Index,
-    String,
-    Text,
-    UniqueConstraint,
-    false,
-    true,
-)
+from sqlalchemy import CheckConstraint, ForeignKey, String, Text, UniqueConstraint, false, true
 from sqlalchemy.orm import Mapped, mapped_column
 
-from authsite.platform.db.base import Base
+from authsite.platform.db.base import Base, partial_index
 
 RESOURCE_SERVER = "resource-server"  # may introspect the access tokens of all clients
 SERVER, BROWSER, NATIVE = "server", "browser", "native"
@@ -216,12 +207,8 @@ class Family(Base):
 
 
 # Rows without a value are not in them: each index is one more page that a transaction writes.
-for _name, _column in (
-    ("ix_families_of_user", Family.user_id),
-    ("ix_families_of_session", Family.session_id),
-):
-    _where = _column.is_not(None)
-    Index(_name, _column, sqlite_where=_where, postgresql_where=_where)
+partial_index("ix_families_of_user", Family.user_id, where=Family.user_id.is_not(None))
+partial_index("ix_families_of_session", Family.session_id, where=Family.session_id.is_not(None))
 
 
 class PersonalToken(Base):

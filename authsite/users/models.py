@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from authsite.platform.db.base import Base
+from authsite.platform.db.base import Base, partial_index
 
 Origin: TypeAlias = Literal["registered", "imported", "command", "invited", "provider"]
 """How the account came into being."""
@@ -79,12 +79,11 @@ for _name, _where in (
     ("ix_users_disabled", User.disabled_at.is_not(None)),
     ("ix_users_unconfirmed", User.email_verified_at.is_(None)),
 ):
-    Index(_name, User.created_at, User.id, sqlite_where=_where, postgresql_where=_where)
+    partial_index(_name, User.created_at, User.id, where=_where)
 _BINARY = 'COLLATE "C"'
 _lower = func.lower(User.name).label("in_lower_case")
 Index("ix_users_name", _lower, User.id, postgresql_ops={"in_lower_case": _BINARY})
-_where = User.delete_at.is_not(None)
-Index("ix_users_delete_at", User.delete_at, sqlite_where=_where, postgresql_where=_where)
+partial_index("ix_users_delete_at", User.delete_at, where=User.delete_at.is_not(None))
 
 
 def unchanged_since(epoch: int | ColumnElement[int]) -> tuple[ColumnElement[bool], ...]:

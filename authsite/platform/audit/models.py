@@ -4,10 +4,10 @@ import uuid
 from datetime import datetime
 from typing import TypeAlias
 
-from sqlalchemy import JSON, BigInteger, Index, Integer, String
+from sqlalchemy import JSON, BigInteger, Integer, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from authsite.platform.db.base import Base
+from authsite.platform.db.base import Base, partial_index
 
 Detail: TypeAlias = str | dict[str, str | None]
 """A value of the details: a text, or several of them by name, such as who did it."""
@@ -30,11 +30,9 @@ class AuditEvent(Base):
 
 
 # The latest events of a user; an event without one is not in it.
-_of_user = AuditEvent.user_id.is_not(None)
-Index(
+partial_index(
     "ix_audit_events_of_user",
     AuditEvent.user_id,
     AuditEvent.id,
-    sqlite_where=_of_user,
-    postgresql_where=_of_user,
+    where=AuditEvent.user_id.is_not(None),
 )

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import DateTime, Dialect, MetaData, TypeDecorator, Uuid
+from sqlalchemy import ColumnElement, DateTime, Dialect, Index, MetaData, TypeDecorator, Uuid
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
 
@@ -61,6 +61,17 @@ class Base(DeclarativeBase):
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map: ClassVar[dict[Any, Any]] = {datetime: UtcDateTime(), uuid.UUID: Uuid()}
+
+
+def partial_index(
+    name: str, *columns: InstrumentedAttribute[Any], where: ColumnElement[bool]
+) -> None:
+    """Index the rows for which ``where`` is true, on both databases.
+
+    The database uses it for a statement whose condition implies ``where``; ``=`` implies that a
+    column is not NULL.
+    """
+    Index(name, *columns, sqlite_where=where, postgresql_where=where)
 
 
 class database_now(FunctionElement[datetime]):

@@ -7,7 +7,7 @@ from typing import Literal
 from sqlalchemy import Index, String, literal_column
 from sqlalchemy.orm import Mapped, mapped_column
 
-from authsite.platform.db.base import Base
+from authsite.platform.db.base import Base, partial_index
 
 State = Literal["waiting", "sent", "expired", "dead"]
 MAX_ERROR = 200  # characters
@@ -50,12 +50,7 @@ class OutboxMessage(Base):
 # A literal: with a bound parameter the partial index below could not be used.
 WAITING = OutboxMessage.state == literal_column("'waiting'")
 
-Index(
-    "ix_outbox_due",
-    OutboxMessage.next_attempt_at,
-    sqlite_where=WAITING,
-    postgresql_where=WAITING,
-)
+partial_index("ix_outbox_due", OutboxMessage.next_attempt_at, where=WAITING)
 # The newest mails, also of one state, for administrators. The state is not first: SQLite would then
 # take this index for what is due.
 Index(None, OutboxMessage.created_at, OutboxMessage.id, OutboxMessage.state)
