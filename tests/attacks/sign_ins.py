@@ -267,9 +267,10 @@ class SignIns(Checks):
         works, token = link.works(self.now), link.url.partition("token=")[2]
         answer = self.driver.submit("/login/not-me", {"token": token}, person=None)
         assert answer.status_int == (200 if works else 403), link.ended
-        if works and link.user.password is not None:
+        if works and not link.user.disowned:
             link.user.password = None
             link.user.end_sign_ins("it was not me")
+            link.user.disowned = True
             self.model.forget(link.user)
             self.happened("login.disavowed")
 
@@ -280,7 +281,7 @@ class SignIns(Checks):
         if link is None:
             return
         user, person = link.user, person_at(link.address)
-        works = link.works(self.now) and user.password is None
+        works = link.works(self.now) and user.disowned
         password = self.new_password(person)
         form = {"token": link.url.partition("token=")[2], "password": password}
         answer = self.driver.submit("/login/not-me/password", form, person=person)

@@ -47,10 +47,11 @@ class Surroundings(Mailed):
         act = self.driver.act
         if change == "disable":
             act(users.disable, user.id)
+            if user.enabled:  # else nothing changes
+                user.end_sign_ins("disabled")
+                user.end_links("reset", "disabled")
+                self.happened("user.disabled")
             user.enabled = False
-            user.end_sign_ins("disabled")
-            user.end_links("reset", "disabled")
-            self.happened("user.disabled")
         elif change == "enable":
             act(users.enable, user.id)
             if not user.enabled:  # else nothing changes

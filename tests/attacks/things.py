@@ -199,6 +199,7 @@ class User:
     links: list = field(default_factory=list)
     formers: list = field(default_factory=list)
     links_ended: dict = field(default_factory=dict)  # address -> when its "not-me" links ended
+    disowned: bool = False  # a "not-me" link has ended the sign-ins, and nothing has since then
 
     @property
     def is_active(self):
@@ -225,6 +226,7 @@ class User:
                 each.ended = each.ended or why
         self.end_pending()
         self.end_links("cancel", why)
+        self.disowned = False
 
     def end_links(self, kind, why):
         """End all links of a kind."""
