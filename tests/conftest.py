@@ -158,10 +158,14 @@ def pytest_configure(config):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def command_processes():
-    """The process behind `tests.support.commands` ends before coverage collects what it wrote."""
+def processes():
+    """The processes that all tests share end with the tests: it is set up first, and ends last.
+
+    That of `tests.support.commands` ends before coverage collects what it wrote.
+    """
     yield
     commands.end_template()
+    databases.remove_servers()
 
 
 @pytest.fixture(scope="session")

