@@ -13,7 +13,7 @@ from .driver import Driver
 from .walk import machine, memory_folder, options
 
 pytestmark = pytest.mark.slow
-STEPS, SEED = volume(200, 5_000), seed_of(5)
+STEPS, SEED = volume(500, 5_000), seed_of(5)
 
 
 def transcript(backend):

@@ -9,7 +9,7 @@ from tests.support import extent
 from .driver import Driver
 from .walk import machine, memory_folder, options
 
-STEPS = extent.volume(400, 50_000)
+STEPS = extent.volume(2_500, 50_000)
 
 
 @pytest.fixture
