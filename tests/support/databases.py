@@ -54,16 +54,16 @@ def postgres_server(purpose="tests"):
         # Nothing here has to survive a power cut; waiting for the disk is half of the time.
         for name in ("fsync", "synchronous_commit", "full_page_writes"):
             connection.execute(f"ALTER SYSTEM SET {name} = off")
-        for name in ("max_wal_size", "min_wal_size"):  # it may be in memory
+        for name in ("max_wal_size", "min_wal_size"):  # the folder may be in memory
             connection.execute(f"ALTER SYSTEM SET {name} = '64MB'")
         connection.execute("SELECT pg_reload_conf()")
     return server
 
 
 def remove_servers():
-    """Stop the servers of `postgres_server` and remove their folders, before the process ends.
+    """Stop the servers of `postgres_server` and remove their folders.
 
-    It would do so by itself, but pytest-xdist kills a process that has not ended after ten seconds.
+    The end of the process does the same, but pytest-xdist kills a process that takes ten seconds.
     """
     while _servers:
         _servers.pop().cleanup()
@@ -80,7 +80,10 @@ def new_url(backend, folder, name, server=None):
 
 
 def drop(url):
-    """Remove a database of the tests' PostgreSQL with its connections; it may be in memory."""
+    """Remove a database of the tests' PostgreSQL, and end its connections.
+
+    Such a database may be in memory, and would stay there until the server ends.
+    """
     parsed = make_url(url)
     if parsed.get_backend_name() == "postgresql":
         with psycopg.connect(postgres_server().get_uri(), autocommit=True) as connection:
