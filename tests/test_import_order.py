@@ -168,11 +168,11 @@ def test_no_package_imports_a_command_of_another():
     ] == []
 
 
-def test_no_module_has_more_than_300_lines():
+def test_no_module_has_more_than_600_lines():
     lists = {"platform/audit/events.py"}  # one list of names, which a reader looks up
     lengths = {
         path.relative_to(TOP).as_posix(): len(path.read_text().splitlines())
         for path in TOP.rglob("*.py")
     }
     lengths = {path: length for path, length in lengths.items() if path not in lists}
-    assert {path: length for path, length in lengths.items() if length > 300} == {}
+    assert {path: length for path, length in lengths.items() if length > 600} == {}
