@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from authsite.platform.finding import Finding
 from authsite.platform.runtime.causes import cause_of
@@ -10,16 +11,19 @@ from authsite.platform.settings import Settings
 from .findings import line
 from .standbys import standby_findings
 
+SKEW = (1.0, 30.0)  # seconds; more is to be changed, or wrong
+TRIAL_ROWS = 1000  # about 200 KiB: more than the free space in the pages of a small table
+
 if TYPE_CHECKING:
     from authsite.platform.context import Services
     from authsite.platform.db import Database
 
 
 def database_findings(services: "Services", *, counts: bool = True) -> Iterator[Finding]:
-    """Schema, features, rights, standbys, secret, audit trail, clients and users.
+    """Schema, features, rights, clock, writing, standbys, secret, audit trail, clients and users.
 
-    Only the first of these if the schema cannot be used. Without ``counts`` none that reads a whole
-    table of users or tokens.
+    Only the first of these if the schema cannot be used. Without ``counts`` none that writes, or
+    that reads a whole table of users or tokens.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -38,6 +42,9 @@ def database_findings(services: "Services", *, counts: bool = True) -> Iterator[
             yield line("database-superuser", "database-url", advice=privileges.SUPERUSER)
         if not has_time_limit(database.autocommit):
             yield line("database-untimed", "database-url")
+        yield _clock(database)
+        if counts:
+            yield from _writing(database)
         yield from standby_findings(services)
         yield from _secrets(cfg, database)
         yield from _audit_trail(cfg, database)
@@ -58,6 +65,48 @@ def _features(database: "Database") -> Iterator[Finding]:
         yield line("upgrade-unfinished", "database-url", former=former)
     if names := unknown(database):
         yield line("features-unknown", "database-url", error=UNKNOWN.format(names=", ".join(names)))
+
+
+def _clock(database: "Database") -> Finding:
+    from sqlalchemy import select
+
+    from authsite.platform.db.base import database_now
+    from authsite.platform.runtime import clock
+
+    with database.autocommit.connect() as connection:
+        began = clock.now()
+        now = connection.execute(select(database_now())).scalar_one()
+        ended = clock.now()
+    return clock_finding((now - began - (ended - began) / 2).total_seconds())
+
+
+def clock_finding(seconds: float) -> Finding:
+    """The finding for a clock of the database that is ``seconds`` ahead of this machine's."""
+    some, much = SKEW
+    state = "off" if abs(seconds) > much else "uneven" if abs(seconds) > some else "even"
+    direction = "behind" if seconds > 0 else "ahead of"
+    return line(f"clock-{state}", "clock", seconds=f"{abs(seconds):.1f}", direction=direction)
+
+
+def _writing(database: "Database") -> Iterator[Finding]:
+    """Write some rows, and take them back: a full disk still reads."""
+    from sqlalchemy import delete, insert
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from authsite.platform.rate_limit.models import LimitCounter
+    from authsite.platform.runtime import clock
+
+    prefix, now = f"doctor:{uuid4()}:", clock.now()
+    rows = [
+        {"key": f"{prefix}{number}".ljust(120, "."), "count": 0, "expires_at": now}
+        for number in range(TRIAL_ROWS)
+    ]
+    try:
+        with database.transactional.begin() as connection:
+            connection.execute(insert(LimitCounter), rows)
+            connection.execute(delete(LimitCounter).where(LimitCounter.key.startswith(prefix)))
+    except SQLAlchemyError as error:
+        yield line("database-not-writable", "database-url", cause=cause_of(error))
 
 
 def _secrets(cfg: Settings, database: "Database") -> Iterator[Finding]:

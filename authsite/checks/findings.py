@@ -4,6 +4,11 @@ from collections.abc import Mapping
 
 from authsite.platform.finding import Finding
 
+_CLOCK = (
+    "this machine's clock is {seconds} s {direction} the database's: synchronize both (NTP), since "
+    "links and tokens expire by them"
+)
+
 # The state and the message of each line, except those of `RULES`.
 LINES: Mapping[str, tuple[str, str]] = {
     "settings-understood": ("ok", "{path} and the environment are understood"),
@@ -36,6 +41,13 @@ LINES: Mapping[str, tuple[str, str]] = {
         "statements have no time limit, since a pooler does not pass on ours: give the role its "
         "timeouts (docs/high-availability.md, PgBouncer)",
     ),
+    "database-not-writable": (
+        "wrong",
+        "it reads, but does not write: {cause}. Make room on its disk, or connect to the primary",
+    ),
+    "clock-even": ("ok", "this machine's clock is {seconds} s {direction} the database's"),
+    "clock-uneven": ("change", _CLOCK),
+    "clock-off": ("wrong", _CLOCK),
     "audit-changed": (
         "wrong",
         "old events are not deleted, since seal {seal} does not verify ({text}): run `authsite "

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from authsite.platform.finding import Finding
-from authsite.platform.runtime import clock
 from authsite.platform.runtime.causes import cause_of
 from authsite.platform.runtime.cores import usable_cores
 from authsite.platform.settings import Settings, SmtpServer, smtp_server
@@ -21,14 +20,12 @@ if TYPE_CHECKING:
 
 MIB = 1024 * 1024
 DISK = (100 * MIB, 1024 * MIB)  # bytes; less is wrong, or to be changed
-SKEW = (1.0, 30.0)  # seconds; more is to be changed, or wrong
 HASH = (50, 1000)  # milliseconds that one hash should take
 TIMEOUT = 5  # seconds for the mail server
 
 _SERVER = """
 SELECT coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS encrypted,
     host(inet_server_addr()) AS address,
-    extract(epoch FROM clock_timestamp()) AS now,
     least(current_setting('max_connections')::int
             - current_setting('superuser_reserved_connections')::int,
         nullif(rolconnlimit, -1)) AS connections,
@@ -87,11 +84,8 @@ def _disk(folder: Path) -> Finding:
 def _server(connection: "Connection", workers: int) -> Iterator[Finding]:
     from sqlalchemy import text
 
-    began = clock.now().timestamp()
     found = connection.execute(text(_SERVER)).one()
-    ended = clock.now().timestamp()
     yield _encryption(found.address, encrypted=found.encrypted, connection=connection)
-    yield skew_finding(float(found.now) - (began + ended) / 2)
     yield connections_finding(found.connections, workers, found.others)
     if found.powerful:
         yield Finding(
@@ -119,17 +113,6 @@ def _encryption(address: str | None, *, encrypted: bool, connection: "Connection
             "?sslmode=verify-full&sslrootcert=… with the certificate of its authority",
         )
     return Finding("ok", "database-url", f"the connection to {address} is encrypted and checked")
-
-
-def skew_finding(seconds: float) -> Finding:
-    """The finding for a clock of the database that is ``seconds`` ahead of this machine's."""
-    some, much = SKEW
-    state = "wrong" if abs(seconds) > much else "change" if abs(seconds) > some else "ok"
-    advice = (
-        "" if state == "ok" else ": synchronize both clocks (NTP), since links and tokens expire"
-    )
-    text = f"the clocks of the database and this machine differ by {abs(seconds):.1f} s{advice}"
-    return Finding(state, "clock", text)
 
 
 def connections_finding(allowed: int, workers: int, others: int) -> Finding:

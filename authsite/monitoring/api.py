@@ -16,6 +16,7 @@ from authsite.platform.http.errors import ApiError, NotFound
 from authsite.platform.http.local import is_local
 from authsite.platform.request_state import Request
 
+from .database import Health, Monitoring
 from .workers import all_numbers
 
 _BEARER = re.compile(r"bearer ++(.{1,512})", re.IGNORECASE)
@@ -41,10 +42,14 @@ def healthz(request: Request) -> Response:
 
 @view_config(route_name="authsite.readyz", request_method="GET", permission=NO_PERMISSION_REQUIRED)
 def readyz(request: Request) -> Response:
-    """Whether this process can work with the database; else 503 with what is wrong."""
-    problems = request.registry["authsite.monitoring"].problems.get()
-    if not problems:
-        return _answer({"status": "ready", "problems": []})
+    """Whether this process can work with the database; else 503 with what is wrong.
+
+    A clock that is off is named, too; the response stays 200.
+    """
+    health: Health = request.registry["authsite.monitoring"].health.get()
+    problems = [*health.obstacles, *health.warnings]
+    if not health.obstacles:
+        return _answer({"status": "ready", "problems": problems})
     response = _answer({"status": "not ready", "problems": problems})
     response.status_int = 503
     response.headers["Retry-After"] = "2"
@@ -57,8 +62,9 @@ def metrics(request: Request) -> Response:
     _require_access(request)
     from .exposition import CONTENT_TYPE, exposition
 
-    outbox = request.registry["authsite.monitoring"].outbox.get()
-    body = exposition(all_numbers(request.authsite.services), outbox)
+    monitoring: Monitoring = request.registry["authsite.monitoring"]
+    offset = monitoring.health.get().clock_offset
+    body = exposition(all_numbers(request.authsite.services), monitoring.outbox.get(), offset)
     response = Response(body, cache_control="no-store")
     response.headers["Content-Type"] = CONTENT_TYPE
     return response

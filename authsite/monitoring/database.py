@@ -1,6 +1,6 @@
 """What the probes and the metrics read from the database, and only again after some seconds."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ from sqlalchemy import bindparam, column, func, select, table, true
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
 from authsite.platform.db import Database, PreparedQuery, migrate
+from authsite.platform.db.base import database_now
 from authsite.platform.installation.features import FEATURES
 from authsite.platform.installation.models import UsedFeature
 from authsite.platform.mail.models import WAITING, OutboxMessage
@@ -18,18 +19,33 @@ from authsite.platform.runtime.cached import Cached
 DATABASE = "database"
 SCHEMA_BEHIND = "schema behind"
 UNKNOWN_FEATURE = "unknown feature: {name}"
+CLOCK_OFF = "clock: {seconds:.0f} s {direction} the database's"
+CLOCK_LIMIT = timedelta(minutes=1)
+
+
+class Health(NamedTuple):
+    """What a process knows of itself and of its database.
+
+    ``obstacles``: why requests cannot be served. ``warnings``: what is wrong while they can be.
+    ``clock_offset``: how far this machine's clock is ahead of the database's; None if unknown.
+    """
+
+    obstacles: list[str]
+    warnings: list[str]
+    clock_offset: timedelta | None
 
 
 class Monitoring:
     """``registry["authsite.monitoring"]``: what was read from the database a moment ago."""
 
     def __init__(self, database: Database) -> None:
-        self.problems = Cached(lambda: problems(database), seconds=1)
+        self.health = Cached(lambda: health(database), seconds=1)
         self.outbox = Cached(lambda: outbox_numbers(database), seconds=15)
 
 
 class _State(NamedTuple):
     version_num: str
+    now: datetime
     name: str | None
     """Of a used feature; there is a row for each."""
 
@@ -38,28 +54,41 @@ _earlier = cache(migrate.earlier)  # reads the files of the migrations
 # A prepared query, since the wait for its result is limited also if the server hangs.
 _VERSION = table(migrate.VERSION_TABLE, column("version_num"))
 _STATE = PreparedQuery(
-    select(_VERSION.c.version_num, UsedFeature.name)
+    select(_VERSION.c.version_num, database_now().label("now"), UsedFeature.name)
     .select_from(_VERSION.outerjoin(UsedFeature, true()))
     .order_by(UsedFeature.name),
     _State,
 )
 
 
-def problems(database: Database) -> list[str]:
-    """Why requests cannot be served, without details; else empty.
+def health(database: Database) -> Health:
+    """What one query says of the database, without details.
 
-    `DATABASE`, `SCHEMA_BEHIND`, or `UNKNOWN_FEATURE` for each feature that is used and that this
-    version does not know. A schema that is newer than this code is not a problem
-    (`migrate.SchemaState`).
+    The obstacles are `DATABASE`, `SCHEMA_BEHIND`, or `UNKNOWN_FEATURE` for each feature that is
+    used and that this version does not know. A schema that is newer than this code is not one
+    (`migrate.SchemaState`). A clock that is off is a warning: a wrong clock of the database must
+    not take every process away.
     """
+    began = clock.now()
     try:
         rows = _STATE.all(database)
     except SQLAlchemyError as error:
-        return [SCHEMA_BEHIND if _lacks_table(error) else DATABASE]
+        return Health([SCHEMA_BEHIND if _lacks_table(error) else DATABASE], [], None)
     if not rows or rows[0].version_num in _earlier():
-        return [SCHEMA_BEHIND]
+        return Health([SCHEMA_BEHIND], [], None)
+    ended = clock.now()
+    offset = began + (ended - began) / 2 - rows[0].now
     names = [row.name for row in rows if row.name is not None]
-    return [UNKNOWN_FEATURE.format(name=name) for name in names if name not in FEATURES]
+    unknown = [UNKNOWN_FEATURE.format(name=name) for name in names if name not in FEATURES]
+    return Health(unknown, _clock_warnings(offset), offset)
+
+
+def _clock_warnings(offset: timedelta) -> list[str]:
+    if abs(offset) <= CLOCK_LIMIT:
+        return []
+    seconds = offset.total_seconds()
+    direction = "ahead of" if seconds > 0 else "behind"
+    return [CLOCK_OFF.format(seconds=abs(seconds), direction=direction)]
 
 
 def _lacks_table(error: SQLAlchemyError) -> bool:

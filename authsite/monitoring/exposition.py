@@ -4,6 +4,7 @@ The library is imported by the first scrape, so that other processes do not load
 """
 
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from itertools import accumulate
 from typing import get_args
 
@@ -53,9 +54,17 @@ class _Families(Collector):
         return self._families
 
 
-def exposition(numbers: Numbers, outbox: OutboxNumbers | None) -> bytes:
-    """The response to a scrape; ``outbox`` is None while the database does not answer."""
-    families = [_responses(numbers), *_counted(numbers), *_gauges(numbers), *_of_database(outbox)]
+def exposition(
+    numbers: Numbers, outbox: OutboxNumbers | None, clock_offset: timedelta | None
+) -> bytes:
+    """The response to a scrape; what the database says is None while it does not answer."""
+    families = [
+        _responses(numbers),
+        *_counted(numbers),
+        *_gauges(numbers),
+        *_of_database(outbox),
+        *_clock(clock_offset),
+    ]
     text: bytes = generate_latest(_Families(families))
     return text
 
@@ -135,3 +144,12 @@ def _of_database(outbox: OutboxNumbers | None) -> Iterator[Metric]:
         "For how long the sender should have tried a mail already; 0 without one.",
         value=outbox.due_seconds,
     )
+
+
+def _clock(offset: timedelta | None) -> Iterator[Metric]:
+    if offset is not None:
+        yield GaugeMetricFamily(
+            "authsite_clock_offset_seconds",
+            "How far the clock of this machine is ahead of the database's; negative: behind.",
+            value=offset.total_seconds(),
+        )

@@ -12,6 +12,12 @@ from authsite.platform.db import migrate, open_database
 from authsite.platform.installation.fingerprints import SECRET as KNOWN_SECRET
 from authsite.platform.installation.fingerprints import record
 from authsite.platform.settings import Secret, new_secret
+from tests.cli.doctor_of_database import (
+    clock_even,
+    clock_off,
+    clock_uneven,
+    database_not_writable,
+)
 from tests.cli.doctor_of_openid import (
     openid_included,
     openid_off,
@@ -259,6 +265,10 @@ MAKES = {
         database_unusable,
         database_superuser,
         database_untimed,
+        database_not_writable,
+        clock_even,
+        clock_uneven,
+        clock_off,
         audit_changed,
         audit_key_lost,
         client_none,

@@ -1,10 +1,14 @@
 """GET /healthz and /readyz: is the process up, can it work."""
 
+import re
+from datetime import timedelta
+
 import pytest
 from sqlalchemy import column, table
 
 from authsite.platform.db import migrate
 from authsite.platform.db.migrate import VERSION_TABLE
+from authsite.platform.runtime import clock
 from tests.support import databases
 from tests.support.site import Site
 
@@ -62,7 +66,7 @@ def test_a_process_is_ready_soon_after_the_database_is_back(own):
     for _ in range(100):
         if own.http.get("/readyz", status="*").status_int == 200:
             return
-        own.app.registry["authsite.monitoring"].problems.forget()
+        own.app.registry["authsite.monitoring"].health.forget()
     pytest.fail("it never became ready")
 
 
@@ -85,8 +89,26 @@ def test_probes_ask_the_database_once_a_second(own):
     assert readiness(own, 200) == READY
     with databases.away(own.database):
         assert readiness(own, 200) == READY  # what was read a moment ago
-        own.app.registry["authsite.monitoring"].problems.forget()
+        own.app.registry["authsite.monitoring"].health.forget()
         readiness(own, 503)
+
+
+@pytest.mark.parametrize(
+    ("off", "problems"),
+    [
+        (timedelta(seconds=55), []),
+        (timedelta(seconds=-55), []),
+        (timedelta(seconds=65), ["clock: 65 s ahead of the database's"]),
+        (timedelta(days=-1), ["clock: 86400 s behind the database's"]),
+    ],
+)
+def test_a_clock_that_is_off_is_named_and_the_process_stays_ready(own, monkeypatch, off, problems):
+    now = clock.now
+    monkeypatch.setattr(clock, "now", lambda: now() + off)
+    assert readiness(own, 200) == {"status": "ready", "problems": problems}
+    text = own.http.get("/metrics", extra_environ={"REMOTE_ADDR": "127.0.0.1"}).text
+    offset = float(re.search(r"^authsite_clock_offset_seconds (\S+)$", text, re.MULTILINE)[1])
+    assert abs(offset - off.total_seconds()) < 4
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])

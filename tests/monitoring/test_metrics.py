@@ -146,7 +146,7 @@ def test_mails_and_limits_are_shown_as_0_before_the_first():
     found = {
         (sample.name, value): sample.value
         for family in text_string_to_metric_families(
-            exposition({"counted": {}, "gauges": {}}, None).decode()
+            exposition({"counted": {}, "gauges": {}}, None, None).decode()
         )
         for sample in family.samples
         for value in sample.labels.values()

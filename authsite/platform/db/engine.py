@@ -26,6 +26,7 @@ from .breaker import Breaker
 from .deadlines import Deadlines
 from .hosts import Hosts
 from .prepared_pool import TIMEOUT, PreparedPool, server_closed
+from .write_failures import note_failure
 
 if TYPE_CHECKING:
     import psycopg
@@ -118,6 +119,7 @@ def open_database(url: str) -> Database:
     deadlines = Deadlines(database.note_timeout)
     for engine in (transactional, autocommit):
         event.listen(engine, "handle_error", _mark_disconnect)
+        event.listen(engine, "handle_error", _note_error)
         event.listen(engine, "do_connect", partial(_connect, database))
         deadlines.listen(engine)
     return database
@@ -211,6 +213,10 @@ def _check_open(
     raise InvalidatePoolError()
 
 
+def _note_error(context: ExceptionContext) -> None:
+    note_failure(context.original_exception)
+
+
 def _mark_disconnect(context: ExceptionContext) -> None:
     if server_closed(context.original_exception):
         context.is_disconnect = True
@@ -227,6 +233,7 @@ def _open_sqlite(url: URL) -> Database:
     autocommit = create_engine(url, isolation_level="AUTOCOMMIT", **options)
     for engine in (transactional, autocommit):
         event.listen(engine, "connect", _configure_sqlite)
+        event.listen(engine, "handle_error", _note_error)
     event.listen(transactional, "checkin", _roll_back_open)
     # A transaction that takes the write lock at its begin waits for it. One that reads first and
     # writes later fails if another has written in between.

@@ -12,6 +12,7 @@ from authsite.platform.runtime.spans import query_span
 from .conflicts import RETRIES, is_conflict, pause
 from .libpq import PostgreSQLConnection
 from .prepared_connections import BoundQuery, Rows, SQLiteConnection
+from .write_failures import note_failure
 
 PREPARED_POOL = 8  # connections
 TIMEOUT = 2  # seconds that a request waits for a connection of this pool or of an engine
@@ -117,6 +118,7 @@ class PreparedPool:
         try:
             rows = connection.execute(queries)
         except self.dialect.loaded_dbapi.Error as error:
+            note_failure(error)
             driver_connection: Any = connection.driver_connection
             lost = server_closed(error) or self.dialect.is_disconnect(
                 error, driver_connection, None

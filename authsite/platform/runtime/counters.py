@@ -134,6 +134,10 @@ HASHES_REJECTED = Counter(
 RATE_LIMITED = Counter(
     "authsite_rate_limited", "Attempts over a rate limit, by the name of the limit.", ("limit",)
 )
+WRITE_FAILURES = Counter(
+    "authsite_write_failures",
+    "Statements that the database could not write, such as on a full disk.",
+)
 MAILS = Counter(
     "authsite_mails",
     "What became of mails: sent, expired, dead (given up), or waiting for another try.",
