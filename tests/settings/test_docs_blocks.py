@@ -33,7 +33,11 @@ CHECKED = {
     "apiato": ["tests/http/test_apiato_docs.py"],
     "attack-suite": [HERE],
     "audit": [HERE],
-    "backup": [HERE, "tests/system/servers/test_cli_backup.py"],
+    "backup": [
+        HERE,
+        "tests/system/servers/test_cli_backup.py",
+        "tests/system/servers/test_docs_restore.py",
+    ],
     "branding": ["tests/ui/test_branding_docs.py"],
     "cli": ["tests/cli/test_reference.py"],
     "common-tasks": [HERE],
