@@ -136,13 +136,15 @@ lock: $(TESTS)
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  requirements-dist.in -o requirements-dist.txt
 
-# Writes the references of commands, endpoints, errors, audit events and settings, and both ini files.
+# Writes the references of commands, endpoints, errors, audit events and settings, both ini files, and the tables of
+# what authsite leaves out.
 reference: $(TESTS)
 	$(BIN)/python -m tests.support.cli_reference
 	$(BIN)/python -m tests.support.api_reference
 	$(BIN)/python -m tests.support.error_reference
 	$(BIN)/python -m tests.support.audit_reference
 	$(BIN)/python -m tests.support.settings_reference
+	$(BIN)/python -m tests.support.absences
 
 cli-reference: reference
 
