@@ -18,6 +18,7 @@ from .invalid_value import InvalidValue
 from .models import BROWSER, CODE_TYPES, SERVER, Client, grant_types_of
 
 PKCE = ("required", "optional")
+CONSENT = ("ask", "none")
 ALGORITHMS = ("RS256", "ES256")  # RFC 7518; the first is the default
 CLAIMS = ("userinfo", "both")
 MAX_LIFETIME = 86400  # seconds
@@ -30,6 +31,7 @@ class ClientFields(NamedTuple):
     post_logout_redirect_uris: Sequence[str] | None = None
     origins: Sequence[str] | None = None
     first_party: bool | None = None
+    consent: str | None = None
     pkce: str | None = None
     id_token_signed_response_alg: str | None = None
     id_token_lifetime: int | None = None
@@ -44,6 +46,17 @@ class ClientFields(NamedTuple):
 
 
 NO_FIELDS = ClientFields()
+
+
+def default_claims(client_type: str) -> str:
+    """Where a new client of this type gets the claims of the user; see `CLAIMS`.
+
+    Many applications on a server and in a browser read the ID token alone. A program stores it, and
+    asks the userinfo endpoint for what changes.
+    """
+    return "both" if client_type in (SERVER, BROWSER) else "userinfo"
+
+
 _OF_EVERY_TOKEN = ("default_resource",)
 _OF_EVERY_LOGIN = ("require_group", *_OF_EVERY_TOKEN)
 
@@ -108,6 +121,7 @@ def shown(client: Client, uris: client_uris.Uris) -> dict[str, object]:
     }
     values |= {
         "first_party": client.first_party,
+        "consent": CONSENT[bool(client.no_consent)],
         "pkce": PKCE[bool(client.pkce_optional)],
         "id_token_signed_response_alg": client.id_token_alg or ALGORITHMS[0],
         "id_token_lifetime": client.id_token_lifetime,
@@ -122,6 +136,9 @@ def shown(client: Client, uris: client_uris.Uris) -> dict[str, object]:
 def _set_switches(client: Client, fields: ClientFields) -> None:
     if fields.first_party is not None:
         client.first_party = fields.first_party
+    if fields.consent is not None:
+        chosen = _one_of("consent", fields.consent or CONSENT[0], CONSENT)
+        client.no_consent = chosen == "none"
     if fields.require_confirmed is not None:
         client.require_confirmed = fields.require_confirmed
     if fields.pkce is not None:
@@ -149,7 +166,8 @@ def _set_id_token(client: Client, fields: ClientFields) -> None:
             )
         client.id_token_lifetime = fields.id_token_lifetime or None
     if fields.id_token_claims is not None:
-        chosen = _one_of("id_token_claims", fields.id_token_claims or CLAIMS[0], CLAIMS)
+        default = default_claims(client.type)
+        chosen = _one_of("id_token_claims", fields.id_token_claims or default, CLAIMS)
         client.claims_in_id_token = chosen == "both"
 
 

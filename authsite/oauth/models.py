@@ -76,7 +76,9 @@ class Client(Base):
     ``secret_hash`` is empty for a public client.
 
     The columns behind ``grant_types`` are for the types in `CODE_TYPES`, but ``require_group`` is
-    for all logins, and ``default_resource`` for all tokens. ``pkce_optional``: a
+    for all logins, and ``default_resource`` for all tokens. ``no_consent``: an administrator
+    answers for the users, who are not asked for what the client may have anyway; unlike
+    ``first_party`` this opens nothing, and the client stays a third party's. ``pkce_optional``: a
     request without PKCE is accepted (RFC 7636). ``id_token_alg``: the name of RFC 7518, NULL for
     RS256. ``id_token_lifetime``: seconds, NULL for the setting. ``claims_in_id_token``: the claims
     of the user are also in the ID token, not only at the userinfo endpoint.
@@ -102,6 +104,7 @@ class Client(Base):
     updated_at: Mapped[datetime]
     grant_types: Mapped[str | None] = mapped_column(String(1024))
     first_party: Mapped[bool] = mapped_column(default=False, server_default=false())
+    no_consent: Mapped[bool] = mapped_column(default=False, server_default=false())
     pkce_optional: Mapped[bool] = mapped_column(default=False, server_default=false())
     id_token_alg: Mapped[str | None] = mapped_column(String(8))
     id_token_lifetime: Mapped[int | None]

@@ -24,6 +24,7 @@ class RegisteredClient(NamedTuple):
     default_scope: str
     epoch: int
     first_party: bool
+    no_consent: bool
     pkce_optional: bool
     id_token_alg: str | None
     id_token_lifetime: int | None

@@ -32,6 +32,8 @@ def register(
                 mapping={"client_type": client_type},
             )
         )
+    if client_type in CODE_TYPES and fields.id_token_claims is None:
+        fields = fields._replace(id_token_claims=client_fields.default_claims(client_type))
     client, secret = clients.create(ctx, name, client_type, scope, default_scope, cause)
     client_fields.apply(ctx, client, fields)
     return client, secret

@@ -51,6 +51,7 @@ class Client(TypedDict):
     """What the client may ask for, separated by spaces."""
     default_scope: str
     first_party: bool
+    consent: Literal["ask", "none"]
     pkce: Literal["required", "optional"]
     id_token_signed_response_alg: Literal["RS256", "ES256"] | None
     """Null: RS256."""
@@ -176,6 +177,7 @@ class PersonalToken(TypedDict):
 
 
 def _complete_client(line: dict[str, Any]) -> None:
+    line["consent"] = "none" if line["consent"] else "ask"
     line["pkce"] = "optional" if line["pkce"] else "required"
     line["id_token_claims"] = "both" if line["id_token_claims"] else "userinfo"
     secrets = filter(None, (line["secrets"], line.pop("previous_secret_hash")))
@@ -215,6 +217,7 @@ USER_DATA = (
                 "client_type": "type",
                 "secrets": "secret_hash",
                 "previous_secret_hash": "",
+                "consent": "no_consent",
                 "pkce": "pkce_optional",
                 "id_token_signed_response_alg": "id_token_alg",
                 "id_token_claims": "claims_in_id_token",

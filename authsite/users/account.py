@@ -30,6 +30,7 @@ class Account(NamedTuple):
     created_at: datetime
     updated_at: datetime
     labels: str | None = None  # the groups, as in the column
+    language: str | None = None  # of mails to the user
 
     @property
     def confirmed(self) -> bool:

@@ -68,10 +68,11 @@ def test_all_values_are_changed(site, owner):
     form = site.http.get(path, status=200).forms[1]
     assert form["redirect_uris"].value == CALLBACK
     form["require_group"], form["first_party"], form["tos_uri"] = "ops", "on", f"{CALLBACK}/tos"
-    form["id_token_lifetime"] = "300"
+    form["id_token_lifetime"], form["consent"] = "300", "none"
     form.submit(status=303)
     changed = newest(site)
     assert (changed.require_group, changed.first_party) == ("ops", True)
+    assert changed.no_consent
     assert (changed.id_token_lifetime, changed.tos_uri) == (300, f"{CALLBACK}/tos")
     form = site.http.get(path, status=200).forms[1]
     form["require_group"] = ""

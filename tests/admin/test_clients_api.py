@@ -90,6 +90,11 @@ def test_fields_are_those_of_the_command(api):
     changed = api.patch(made["client_id"], id_token_lifetime=0, tos_uri="https://example.org/t")
     assert (changed.json["id_token_lifetime"], changed.json["first_party"]) == (None, True)
     assert api.patch(made["client_id"], tos_uri="").json["tos_uri"] is None
+    assert (made["consent"], made["id_token_claims"]) == ("ask", "both")
+    assert api.patch(made["client_id"], consent="none").json["consent"] == "none"
+    assert api.patch(made["client_id"], name="W").json["consent"] == "none"
+    assert api.patch(made["client_id"], consent="").json["consent"] == "ask"
+    assert code(api.patch(made["client_id"], 422, consent="maybe")) == "invalid"
     uris = {"redirect_uris": ["app:/x"], "name": "Phone"}
     public = api.post(status=422, type="native", **uris)
     assert code(public) == "invalid"

@@ -244,4 +244,4 @@ def test_what_is_asked_for_besides_what_was_allowed_is_marked(issuer, app, ann):
     press(issuer, first)
     again = authorize(issuer, app, scope="openid email profile")
     marked = [item for item in again.html.select(".scopes > li") if item.select_one(".badge")]
-    assert [next(item.stripped_strings) for item in marked] == ["See your name and username"]
+    assert [next(item.stripped_strings) for item in marked] == ["See your username"]

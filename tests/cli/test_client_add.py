@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from authsite.oauth.cli.presets import PRESETS
+from authsite.oauth.cli.presets import GENERIC, PRESETS
 from tests.support import guides
 from tests.support.in_process import Commands
 
@@ -19,6 +19,7 @@ PAGES = {
     "jupyterhub": "connect-jupyterhub",
     "superset": "connect-superset",
 }
+REDIRECT = f"{URL}/oauth2/callback"
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def neutral(text):
 
 
 def test_every_preset_has_a_page():
-    assert PAGES.keys() == PRESETS.keys()
+    assert {*PAGES, GENERIC} == PRESETS.keys()
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -51,7 +52,7 @@ def test_the_page_shows_what_the_command_prints(commands, name):
     assert found == {each["name"]: neutral(each["text"]) for each in made["files"]}
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", PAGES)
 def test_the_client_is_what_the_application_needs(commands, name):
     made = add(commands, name)
     client = commands.json("client", "show", made["client_id"])
@@ -60,6 +61,8 @@ def test_the_client_is_what_the_application_needs(commands, name):
     assert client["post_logout_redirect_uris"] == [f"{URL}/"]
     assert client["pkce"] == "required"
     assert client["id_token_claims"] == "both"
+    assert client["consent"] == ("ask" if name in ("django", "flask") else "none")
+    assert client["first_party"] is False
     texts = "".join(each["text"] for each in made["files"])
     assert made["client_id"] in texts
     assert made["client_secret"] in texts
@@ -67,7 +70,7 @@ def test_the_client_is_what_the_application_needs(commands, name):
     assert "$" not in texts
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", PAGES)
 def test_the_files_say_where_the_keys_are_and_which_algorithm_it_is(commands, name):
     """Trap 13: an application that has to be told expects HS256, or looks for no keys."""
     made = add(commands, name)
@@ -80,7 +83,7 @@ def test_the_files_say_where_the_keys_are_and_which_algorithm_it_is(commands, na
     assert f"{ISSUER}/.well-known/openid-configuration" in texts or by_hand or asks
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("key", ["sub", "email"])
 def test_users_are_known_by_the_id_or_by_the_address(commands, name, key):
     made = add(commands, name, "--user-key", key)
@@ -90,6 +93,57 @@ def test_users_are_known_by_the_id_or_by_the_address(commands, name, key):
             ast.parse(text)
     quoted = re.compile(rf'["\s]{key}["\s]')
     assert any(quoted.search(text) for text in texts.values())
+
+
+def test_any_other_application_gets_what_most_of_them_need(commands):
+    other = "https://tool.example.org:8443/callback"
+    made = add_generic(commands, REDIRECT, other)
+    client = commands.json("client", "show", made["client_id"])
+    assert client["type"] == "server"
+    assert client["name"] == "app.example.org"
+    assert client["redirect_uris"] == [REDIRECT, other]
+    # Streamlit leads to its redirect URI after a logout, others to their first page.
+    assert {REDIRECT, f"{URL}/", URL} <= set(client["post_logout_redirect_uris"])
+    assert client["id_token_claims"] == "both"
+    assert (client["consent"], client["pkce"]) == ("none", "optional")
+    [file] = made["files"]
+    for shown in (ISSUER, f"{ISSUER}/.well-known/openid-configuration", made["client_secret"]):
+        assert shown in file["text"]
+    assert f"client doctor {made['client_id']}" in made["note"]
+    text = commands.run("client", "add", "--for", "generic", "--url", REDIRECT).output
+    assert "PKCE is optional for this application" in text
+    assert "note" not in add(commands, "flask")
+
+
+def add_generic(commands, *urls):
+    given = [text for url in urls for text in ("--url", url)]
+    return commands.json("client", "add", "--for", "generic", *given)
+
+
+@pytest.mark.parametrize("url", [URL, "tool.example.org/callback", "/callback", "https://[x/cb"])
+def test_the_redirect_uri_of_another_application_is_whole(commands, url):
+    done = commands.run("client", "add", "--for", "generic", "--url", url, status=2)
+    assert "https://tool.example.org/oauth/callback" in done.output
+    assert commands.json("client", "list")["total"] == 0
+
+
+def test_a_known_application_has_one_address(commands):
+    twice = ("--url", URL, "--url", REDIRECT)
+    done = commands.run("client", "add", "--for", "flask", *twice, status=2)
+    assert "the one address" in done.output
+
+
+def test_the_questions_of_who_may_and_who_is_asked_have_options(commands):
+    commands.json("group", "create", "staff", "--title", "Staff")
+    more = ("--require-group", "staff", "--consent", "ask", "--first-party", "on")
+    made = add(commands, "airflow", *more)
+    client = commands.json("client", "show", made["client_id"])
+    assert (client["require_group"], client["consent"]) == ("staff", "ask")
+    assert client["first_party"] is True
+    done = commands.run(
+        "client", "add", "--for", "airflow", "--url", URL, "--require-group", "x", status=1
+    )
+    assert "group" in done.output
 
 
 def test_people_read_the_credentials_and_each_file(commands):

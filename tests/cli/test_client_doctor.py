@@ -4,7 +4,9 @@ import pytest
 from sqlalchemy import text
 from webtest.http import StopableWSGIServer
 
+from tests.support.authorizing import press
 from tests.support.in_process import Commands
+from tests.support.pages import sign_in
 from tests.support.servers import free_port
 
 APP = "http://localhost:9000"
@@ -54,7 +56,9 @@ def doctor(site_with, tmp_path):
 
 
 def test_nothing_is_wrong_with_a_client_that_works(doctor):
-    assert doctor.states() == dict.fromkeys(("redirect URIs", "discovery", "clock", "keys"), "ok")
+    assert doctor.states() == dict.fromkeys(
+        ("redirect URIs", "ID token", "discovery", "clock", "keys"), "ok"
+    )
     assert doctor.report()["refused"] == []
 
 
@@ -130,3 +134,38 @@ def test_a_key_that_does_not_open_is_wrong(doctor):
         db.execute(text("UPDATE signing_keys SET private = 'lost' WHERE private IS NOT NULL"))
     assert doctor.states(status=1)["keys"] == "wrong"
     assert "no key signs RS256" in doctor.message("keys")
+
+
+def test_it_says_what_the_id_token_tells(doctor):
+    def shown():
+        found = doctor.report()["findings"]
+        one = next(each for each in found if each["subject"] == "ID token")
+        return one["state"], one["message"]
+
+    state, message = shown()
+    assert state == "ok"
+    assert "sub" in message
+    assert "name, preferred_username, nickname, locale, updated_at (profile)" in message
+    doctor.commands.json("client", "update", doctor.client, "--id-token-claims", "userinfo")
+    state, message = shown()
+    assert state == "change"
+    assert "no facts about the user" in message
+    assert "--id-token-claims both" in message
+
+
+def test_it_says_whether_an_application_that_need_not_do_pkce_has_done_so(doctor):
+    def shown():
+        return next(each for each in doctor.report()["findings"] if each["subject"] == "PKCE")
+
+    commands = ("client", "update", doctor.client, "--pkce", "optional", "--first-party", "on")
+    doctor.commands.json(*commands)
+    assert (shown()["state"], "no sign-in yet" in shown()["message"]) == ("ok", True)
+    doctor.site.user(confirmed=True)
+    sign_in(doctor.site)
+    press(doctor.site, doctor.authorize(code_challenge=None, code_challenge_method=None))
+    assert shown()["state"] == "ok"
+    assert "none of the last 1 sign-ins" in shown()["message"]
+    press(doctor.site, doctor.authorize())
+    assert shown()["state"] == "change"
+    assert "1 of the last 2 sign-ins" in shown()["message"]
+    assert "--pkce required" in shown()["message"]

@@ -4,6 +4,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from authsite.users.models import User
 from tests.support import connected
 from tests.support.asking import CALLBACK, asking
 from tests.support.pages import sign_in
@@ -56,7 +57,7 @@ def test_trap_5_each_datum_is_shown_with_its_value_and_each_scope_in_words(site)
     page = ask(site, wiki, "openid profile email phone wiki:edit wiki:read other offline_access")
     assert scopes(page) == [
         "Sign you in",
-        "See your name and username",
+        "See your username",
         "See your e-mail address",
         "See your phone number",
         "Edit pages of the wiki",
@@ -66,9 +67,19 @@ def test_trap_5_each_datum_is_shown_with_its_value_and_each_scope_in_words(site)
     ]
     assert data(page) == {
         "Username": "ann77",
+        "Language": "en",
         "E-mail address": "ann@example.com",
         "Phone number": "+4930901820",
     }
+
+
+def test_the_words_name_what_the_user_has(site):
+    user = ann(site)
+    with site.db() as db:
+        db.get(User, user.id).name = "Ann Lee"
+    page = ask(site, connected.application(site), "openid profile")
+    assert scopes(page) == ["Sign you in", "See your name and username"]
+    assert data(page)["Name"] == "Ann Lee"
 
 
 def test_an_address_that_is_not_confirmed_is_not_among_the_data(site):

@@ -24,6 +24,7 @@ BROWSER = ClientFields(
     origins=("https://app.example.org",),
     post_logout_redirect_uris=("https://app.example.org/bye",),
     first_party=True,
+    consent="none",
     id_token_signed_response_alg="ES256",
     id_token_lifetime=600,
     id_token_claims="both",

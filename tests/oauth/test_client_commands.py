@@ -41,8 +41,8 @@ def created(run, client_type="server", *more, uri=CALLBACK):
 
 DEFAULTS = {
     "redirect_uris": [CALLBACK], "post_logout_redirect_uris": [], "origins": [],
-    "first_party": False, "pkce": "required", "id_token_signed_response_alg": "RS256",
-    "id_token_lifetime": None, "id_token_claims": "userinfo", "require_confirmed": True,
+    "first_party": False, "consent": "ask", "pkce": "required",
+    "id_token_signed_response_alg": "RS256", "id_token_lifetime": None, "require_confirmed": True,
     "require_group": None, "default_resource": None, "logo": None, "policy_uri": None,
     "tos_uri": None,
 }  # fmt: skip
@@ -55,6 +55,8 @@ def test_a_client_is_created_with_the_defaults(site, run, client_type):
     assert ("client_secret" in made) is (client_type == "server")
     shown = run("show", made["client_id"])
     assert shown.items() >= DEFAULTS.items()
+    claims = "userinfo" if client_type == "native" else "both"
+    assert shown["id_token_claims"] == claims
     assert shown["secrets"] == (1 if client_type == "server" else 0)
     device = [DEVICE_GRANT] if client_type == "native" else []
     assert shown["grant_types"] == ["authorization_code", "refresh_token", *device]
@@ -75,7 +77,8 @@ def test_every_field_is_given_shown_replaced_and_removed(site, run):
         "--pkce": "required",
         "--id-token-signed-response-alg": "ES256",
         "--id-token-lifetime": "10m",
-        "--id-token-claims": "both",
+        "--id-token-claims": "userinfo",
+        "--consent": "none",
         "--require-confirmed": "off",
         "--require-group": "authsite:owner",
         "--default-resource": "https://api.example.org/",
@@ -93,7 +96,8 @@ def test_every_field_is_given_shown_replaced_and_removed(site, run):
         "pkce": "required",
         "id_token_signed_response_alg": "ES256",
         "id_token_lifetime": 600,
-        "id_token_claims": "both",
+        "id_token_claims": "userinfo",
+        "consent": "none",
         "require_confirmed": False,
         "require_group": "authsite:owner",
         "default_resource": "https://api.example.org",
@@ -108,7 +112,7 @@ def test_every_field_is_given_shown_replaced_and_removed(site, run):
         "update", made["client_id"], "--post-logout-redirect-uri", "", "--origin", "",
         "--require-group", "", "--default-resource", "", "--logo", "", "--policy-uri", "",
         "--tos-uri", "", "--id-token-lifetime", "", "--first-party", "off",
-        "--require-confirmed", "on", "--id-token-claims", "userinfo",
+        "--require-confirmed", "on", "--consent", "ask",
         "--id-token-signed-response-alg", "RS256", "--redirect-uri", CALLBACK,
     )  # fmt: skip
     assert emptied.items() >= DEFAULTS.items()

@@ -55,6 +55,7 @@ def test_the_answer_has_the_claims_of_the_scopes(provider):
         "name": "Ann Lee",
         "preferred_username": "annlee",
         "nickname": "annlee",
+        "locale": "en",
         "updated_at": int(user.updated_at.timestamp()),
         "email": "ann@example.com",
         "email_verified": True,
@@ -71,7 +72,7 @@ def test_the_answer_has_the_claims_of_the_scopes(provider):
         ("openid email", {"email", "email_verified"}),
         ("openid phone", {"phone_number", "phone_number_verified"}),
         ("openid groups", {"groups"}),
-        ("openid profile", {"name", "preferred_username", "nickname", "updated_at"}),
+        ("openid profile", {"name", "preferred_username", "nickname", "locale", "updated_at"}),
     ],
 )
 def test_each_scope_gives_its_claims(provider, scope, claims):

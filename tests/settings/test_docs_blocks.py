@@ -113,7 +113,7 @@ NOT_RUN = {
     "provisioning": 2,
     "service-to-service": 1,
     "third-party": 1,
-    "ways-in": 1,
+    "ways-in": 2,
 }
 
 

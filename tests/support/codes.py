@@ -71,6 +71,7 @@ def code_of(site, keys, scope="openid", *, session=None, verifier=VERIFIER, **mo
         scope=scope,
         audience=None,
         nonce=None,
+        by_consent=not client.first_party,
     )
     return store(ctx, new._replace(**more))
 

@@ -46,6 +46,9 @@ class FieldsBody(ReasonBody):
     """`browser`: origins whose pages may call the token endpoint (CORS)."""
     first_party: bool | None = None
     """Your own application: no consent is asked. Changing it ends the client's tokens."""
+    consent: Annotated[str, Field(max_length=16, examples=["ask"])] | None = None
+    """`ask`, or `none`: you answer for your users, who are not asked for what the client may have
+    anyway. It stays a third party's: its tokens open nothing else for that."""
     pkce: Annotated[str, Field(max_length=16, examples=["required"])] | None = None
     """`required` or `optional`."""
     id_token_signed_response_alg: Annotated[str, Field(max_length=8, examples=["RS256"])] | None = (
@@ -169,6 +172,9 @@ class ClientAnswer(TypedDict):
         Annotated[list[str], Field(description="Origins whose pages may call the token endpoint.")]
     ]
     first_party: NotRequired[Annotated[bool, Field(description="Whether no consent is asked.")]]
+    consent: NotRequired[
+        Annotated[str, Field(description="`ask`, or `none`: users are not asked.")]
+    ]
     pkce: NotRequired[Annotated[str, Field(description="`required` or `optional`.")]]
     id_token_signed_response_alg: NotRequired[
         Annotated[str, Field(description="What its ID tokens are signed with.")]

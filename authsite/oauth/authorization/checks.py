@@ -38,6 +38,26 @@ class Checked(NamedTuple):
     hinted: str | None
 
     @property
+    def needs_consent(self) -> bool:
+        """Whether the user has to allow it, and what they allow is stored.
+
+        Not for a client of our own. Nor for one whose administrator answers for its users
+        (``no_consent``), as long as it asks for what it may have anyway, its answer goes to a host,
+        and it does not ask for the page itself.
+        """
+        client = self.client
+        if client.first_party or not client.no_consent:
+            return not client.first_party
+        return (
+            self.to_program
+            or request.CONSENT in self.request.prompt
+            or (
+                self.audience is not None
+                and not resources.is_same(self.audience, client.default_resource or "")
+            )
+        )
+
+    @property
     def to_program(self) -> bool:
         """Whether the answer goes to a program on the user's computer (RFC 8252, section 7)."""
         return redirect_uris.is_program(self.answer_to.redirect_uri)

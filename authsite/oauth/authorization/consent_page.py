@@ -17,7 +17,7 @@ from authsite.platform.http.own_files import href
 from authsite.platform.http.rendering import page_path
 from authsite.platform.i18n import _
 from authsite.platform.request_state import Request
-from authsite.platform.settings import is_file_name
+from authsite.platform.settings import Settings, is_file_name
 from authsite.users.account import Account
 
 CONSENT = "authsite:templates/authorization/consent.jinja2"
@@ -29,6 +29,7 @@ DATA: Mapping[str, Mapping[str, str]] = {
         "name": _("Name"),
         "preferred_username": _("Username"),
         "nickname": _("Nickname"),
+        "locale": _("Language"),
     },
     "email": {"email": _("E-mail address")},
     "phone": {"phone_number": _("Phone number")},
@@ -81,7 +82,9 @@ def values(
         claims.pop("nickname", None)  # the same again
     settings = request.authsite.settings
     shown = [
-        ShownScope(words_of(settings, scope), _data(claims, DATA.get(scope, {})), scope in added)
+        ShownScope(
+            _words(settings, scope, claims), _data(claims, DATA.get(scope, {})), scope in added
+        )
         for scope in (SIGN_IN, *(each for each in asked if each != SIGN_IN))
     ]
     known = NOT_SHOWN.union(*DATA.values())
@@ -99,6 +102,13 @@ def values(
         "policy_uri": client.policy_uri,
         "tos_uri": client.tos_uri,
     }
+
+
+def _words(settings: Settings, scope: str, claims: Mapping[str, Any]) -> str:
+    """The scope in words, which name nothing that the user does not have."""
+    if scope == "profile" and "name" not in claims:
+        return _("See your username")
+    return words_of(settings, scope)
 
 
 def application(request: Request, client: RegisteredClient, redirect_uri: str) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
         registration = CREATE in asked.prompt and ctx.settings.registration_open
         return State(signed_in=False, pending=visit.pending, wants_registration=registration)
     client, account = checked.client, who.account
-    asks = not client.first_party
+    asks = checked.needs_consent
     held = held_scope(ctx, checked, who) if asks or visit.allowed else ""
     proved = proved_at(who.amr, who.session.auth_at)
     return State(
@@ -193,11 +193,13 @@ def added_scopes(ctx: Context, checked: Checked, who: SignedIn) -> tuple[str, ..
 
 
 def give_consent(ctx: Context, checked: Checked, who: SignedIn) -> None:
-    """Store that the user allows a third party what it asks for, in the transaction of ``ctx``.
+    """Store that the user allows what the application asks for, in the transaction of ``ctx``.
+
+    Nothing is stored where no consent is needed.
 
     Raises `Refused` if no group of the user gives any of it.
     """
-    if not checked.client.first_party:
+    if checked.needs_consent:
         consents.give(ctx, who.account.id, checked.client.id, held_scope(ctx, checked, who))
 
 
@@ -218,6 +220,7 @@ def grant(ctx: Context, checked: Checked, who: SignedIn) -> str | None:
             held_scope(ctx, checked, who),
             checked.audience,
             asked.nonce,
+            by_consent=checked.needs_consent,
         ),
     )
 

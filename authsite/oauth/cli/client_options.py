@@ -6,12 +6,19 @@ from typing import Any, TypeVar
 
 import click
 
-from authsite.oauth.client_fields import ALGORITHMS, CLAIMS, PKCE, ClientFields, seconds_of
+from authsite.oauth.client_fields import (
+    ALGORITHMS,
+    CLAIMS,
+    CONSENT,
+    PKCE,
+    ClientFields,
+    seconds_of,
+)
 
 T = TypeVar("T")
 _LISTS = ("redirect_uris", "post_logout_redirect_uris", "origins")
 _SWITCHES = ("first_party", "require_confirmed")
-_SWITCH = click.Choice(["on", "off"])
+SWITCH = click.Choice(["on", "off"])
 
 
 def _lifetime(_ctx: click.Context, _option: click.Parameter, text: str | None) -> int | None:
@@ -48,8 +55,15 @@ _OPTIONS = (
     ),
     click.option(
         "--first-party",
-        type=_SWITCH,
-        help="Your own application: no consent is asked. Changing it ends the client's tokens.",
+        type=SWITCH,
+        help="Your own application: no consent is asked, and with the scope account its tokens "
+        "open authsite's own API. Changing it ends the client's tokens.",
+    ),
+    click.option(
+        "--consent",
+        type=click.Choice(CONSENT),
+        help="none: you answer for your users, such as for a tool that your company has bought. "
+        "They are not asked for what it may have anyway; it stays a third party's.",
     ),
     click.option(
         "--pkce",
@@ -74,7 +88,7 @@ _OPTIONS = (
     ),
     click.option(
         "--require-confirmed",
-        type=_SWITCH,
+        type=SWITCH,
         help="Only users with a confirmed e-mail address; on by default.",
     ),
     click.option("--require-group", metavar="GROUP", help="Only members of this group."),

@@ -7,8 +7,10 @@ import click
 
 from authsite.oauth import client_uris
 from authsite.oauth.authorization_reasons import Reason
+from authsite.oauth.client_fields import default_claims
 from authsite.oauth.models import CODE_TYPES, Client
 from authsite.oauth.oidc.availability import is_on_with, why_off
+from authsite.oauth.oidc.claims import CLAIMS_OF_SCOPE, ID_TOKEN_CLAIMS
 from authsite.oauth.oidc.issuer import issuer_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import Filter, search
@@ -114,7 +116,53 @@ def _of_client(ctx: Context, found: Client) -> list[Finding]:
     elif found.type in CODE_TYPES:
         message = "there are none: `authsite client update --redirect-uri` adds one"
         findings.append(Finding("wrong", "redirect URIs", message))
+    if found.type in CODE_TYPES:
+        findings.append(_id_token(found))
+    if found.pkce_optional:
+        findings.append(_pkce(ctx, found))
     return findings
+
+
+def _id_token(found: Client) -> Finding:
+    """What the ID token says, which many applications read alone."""
+    if found.claims_in_id_token:
+        of_user = [f"{', '.join(claims)} ({scope})" for scope, claims in CLAIMS_OF_SCOPE.items()]
+        message = (
+            f"{', '.join(ID_TOKEN_CLAIMS)}, and by the scope that the application asks for "
+            f"{'; '.join(of_user)}, as far as the user has them"
+        )
+        return Finding("ok", "ID token", message)
+    message = (
+        f"{', '.join(ID_TOKEN_CLAIMS)}: no facts about the user, which are at the userinfo "
+        "endpoint alone"
+    )
+    if default_claims(found.type) == "userinfo":
+        return Finding("ok", "ID token", message)
+    change = "If it lacks name or address: `authsite client update --id-token-claims both`"
+    return Finding("change", "ID token", f"{message}. {change}")
+
+
+def _pkce(ctx: Context, found: Client) -> Finding:
+    """Whether the application, which need not send a code challenge, has sent one."""
+    wanted = Filter(client_id=found.id, events=(Event.AUTHORIZATION_GRANTED,))
+    sign_ins = [
+        (each.at, (each.details or {}).get("code_challenge"))
+        for each in search(ctx.db, wanted, LATEST).events
+    ]
+    sent = [at for at, challenge in sign_ins if challenge == "sent"]
+    if not sent:
+        known = any(challenge for _at, challenge in sign_ins)
+        message = "optional; " + (
+            f"none of the last {len(sign_ins)} sign-ins had a code challenge"
+            if known
+            else "no sign-in yet tells whether the application sends a code challenge"
+        )
+        return Finding("ok", "PKCE", message)
+    message = (
+        f"optional, and {len(sent)} of the last {len(sign_ins)} sign-ins had a code challenge, the "
+        f"last at {clock.rfc3339(max(sent))}: `authsite client update --pkce required` requires it"
+    )
+    return Finding("change", "PKCE", message)
 
 
 def _refused_requests(ctx: Context, found: Client) -> list[Refused]:

@@ -3,7 +3,8 @@ configuration to paste.
 
 A test runs the sign-in of each one with the printed configuration (``tests/clients``); an
 application that no test runs has a page in ``docs/`` instead. In a text, ``$url`` is the address of
-the application, ``$issuer`` that of this service, ``$key`` the claim that names users.
+the application (of `GENERIC` its redirect URI), ``$issuer`` that of this service, ``$key`` the
+claim that names users.
 """
 
 from collections.abc import Mapping
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from string import Template
 
 KEYS = ("sub", "email")
+GENERIC = "generic"
+"""The application that names its redirect URIs itself, of which nothing else is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Preset:
     post_logout: tuple[str, ...] = ("/",)
     alg: str = "RS256"  # mozilla-django-oidc and others take it by default
     claims: str = "both"  # also in the ID token, which some read alone
+    consent: str = "ask"  # none: a tool that a company has bought for its people
+    pkce: str = "required"
 
     def configuration(self, values: Mapping[str, str]) -> tuple[File, ...]:
         """The files with ``client_id``, ``client_secret``, ``issuer``, ``url``, ``key`` and a new
@@ -248,18 +253,48 @@ OIDCDefaultLoggedOutURL $url/
 """,
 )
 
+_GENERIC = File(
+    "the form of the application",
+    """\
+Issuer                  $issuer
+Discovery or metadata   $issuer/.well-known/openid-configuration
+Client id               $client_id
+Client secret           $client_secret
+Scopes                  openid profile email
+Claim of the user       $key
+Signature of ID tokens  RS256
+
+If it does not read the metadata:
+
+Authorization endpoint  $issuer/oauth/authorize
+Token endpoint          $issuer/v1/oauth/token
+Userinfo endpoint       $issuer/v1/oauth/userinfo
+Keys (JWKS)             $issuer/.well-known/jwks.json
+Logout (end session)    $issuer/oauth/logout
+""",
+)
+
 PRESETS: Mapping[str, Preset] = {
     "airflow": Preset(
         "Apache Airflow (Flask-AppBuilder)",
         # Airflow 3, and Airflow 2
         ("/auth/oauth-authorized/authsite", "/oauth-authorized/authsite"),
         (_AIRFLOW,),
+        consent="none",
     ),
-    "apache": Preset("Apache httpd (mod_auth_openidc)", ("/oidc/callback",), (_APACHE,)),
+    "apache": Preset(
+        "Apache httpd (mod_auth_openidc)", ("/oidc/callback",), (_APACHE,), consent="none"
+    ),
     "django": Preset("Django (mozilla-django-oidc)", ("/oidc/callback/",), _DJANGO),
     "flask": Preset("Flask (Authlib)", ("/signed-in",), (_FLASK,)),
-    "jupyterhub": Preset("JupyterHub (oauthenticator)", ("/hub/oauth_callback",), (_JUPYTERHUB,)),
+    GENERIC: Preset("Any other application", (), (_GENERIC,), consent="none", pkce="optional"),
+    "jupyterhub": Preset(
+        "JupyterHub (oauthenticator)", ("/hub/oauth_callback",), (_JUPYTERHUB,), consent="none"
+    ),
     "superset": Preset(
-        "Apache Superset (Flask-AppBuilder)", ("/oauth-authorized/authsite",), (_SUPERSET,)
+        "Apache Superset (Flask-AppBuilder)",
+        ("/oauth-authorized/authsite",),
+        (_SUPERSET,),
+        consent="none",
     ),
 }

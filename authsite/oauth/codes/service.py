@@ -50,7 +50,8 @@ class NewCode(NamedTuple):
     """What a user allows a client.
 
     ``scope`` and ``audience`` are granted already. ``redirect_uri``: where the code is sent.
-    ``code_challenge``: by S256, None without PKCE.
+    ``code_challenge``: by S256, None without PKCE. ``by_consent``: the user's stored consent allows
+    it, without which there is no code.
     """
 
     client: RegisteredClient
@@ -61,6 +62,7 @@ class NewCode(NamedTuple):
     scope: str
     audience: str | None
     nonce: str | None
+    by_consent: bool
 
 
 class StoredCode(NamedTuple):
@@ -99,8 +101,8 @@ RECORD_IF_STORED = recording_if(exists().where(AuthorizationCode.id == bindparam
 def store(ctx: Context, new: NewCode) -> str | None:
     """Store the code and record it, in one transaction, committed on return; the code's text.
 
-    The client of a third party needs a consent, whose use is noted: None if it has been withdrawn,
-    and if the user or the client has been deleted.
+    The use of the consent is noted: None if it has been withdrawn, and if the user or the client
+    has been deleted.
     Raises `FeatureNotOpen` for a code with an audience, until the database is upgraded.
     """
     now, code_id, client = clock.now(), uuid4(), new.client
@@ -108,6 +110,8 @@ def store(ctx: Context, new: NewCode) -> str | None:
     row = _row(new, code_id, now, expires_at)
     values = {f"new_{name}": value for name, value in row.items()}
     details = {"scope": new.scope, "session": str(new.session.id)}
+    if client.pkce_optional:  # for `authsite client doctor`
+        details["code_challenge"] = "sent" if new.code_challenge else "none"
     event = event_values(
         ctx,
         Event.AUTHORIZATION_GRANTED,
@@ -116,15 +120,15 @@ def store(ctx: Context, new: NewCode) -> str | None:
         details=details,
     )
     queries: list[tuple[PreparedQuery[Any], Mapping[str, object]]] = [
-        (STORE if client.first_party else STORE_WITH_CONSENT, values),
+        (STORE_WITH_CONSENT if new.by_consent else STORE, values),
         (RECORD_IF_STORED, {**event, "code_id": code_id}),
     ]
-    if not client.first_party:
+    if new.by_consent:
         queries.insert(0, consents.noting_use(new.account.id, client.id, now))
     if new.audience is not None:
         queries.append(features.used(ctx.services, features.AUDIENCE))
     try:
-        stored = run_together(ctx.database, *queries)[0 if client.first_party else 1]
+        stored = run_together(ctx.database, *queries)[1 if new.by_consent else 0]
     except IntegrityError:
         stored = None  # the row of the user or the client is gone
     if stored is None:

@@ -26,6 +26,9 @@ def includeme(config: "Configurator") -> None:
     config.add_route(
         "authsite.account.consents.withdraw", "/account/consents/{client_id}/withdraw", guard="web"
     )
+    config.add_route(
+        "authsite.account.consents.end", "/account/consents/{client_id}/end", guard="web"
+    )
     config.add_account_section(
         AccountSection(
             "consents",

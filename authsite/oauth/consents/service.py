@@ -4,7 +4,7 @@ A client that asks for more than was allowed asks the user again. Clients of our
 only if they became first-party later.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -56,13 +56,15 @@ class UsedConsent(NamedTuple):
 class ListedConsent(NamedTuple):
     """A consent as lists show it, with the name of the client.
 
-    ``document_uri``: the URL of the document that describes the client, if one does.
+    ``document_uri``: the URL of the document that describes the client, if one does. ``set_up``:
+    an administrator answers for the users (`authsite.oauth.consents.set_up`).
     """
 
     client_id: UUID
     name: str
     type: str
     document_uri: str | None
+    set_up: bool
     scope: str
     created_at: datetime
     used_at: datetime | None
@@ -105,6 +107,7 @@ CONSENTS = PreparedQuery(
         Client.name,
         Client.type,
         Client.document_uri,
+        Client.no_consent.label("set_up"),
         Consent.scope,
         Consent.created_at,
         Consent.used_at,
@@ -215,14 +218,17 @@ def _withdraw(ctx: Context, user_id: UUID, *conditions: ColumnElement[bool]) -> 
         .execution_options(synchronize_session=False)
     ).all()
     if clients:
-        _end_tokens(ctx, user_id, clients)
+        end_tokens(ctx, user_id, clients, WITHDRAWN)
     causes: list[About] = [{"user_id": user_id, "client_id": each} for each in clients]
     record_all(ctx, Event.CONSENT_WITHDRAWN, causes)
     return list(clients)
 
 
-def _end_tokens(ctx: Context, user_id: UUID, clients: Iterable[UUID]) -> None:
-    """End the codes, then the families: a code that is being redeemed becomes a family."""
+def end_tokens(ctx: Context, user_id: UUID, clients: Collection[UUID], why: str) -> None:
+    """End what clients have of a user; ``why`` has at most 32 characters.
+
+    The codes, then the families: a code that is being redeemed becomes a family.
+    """
     ctx.db.execute(
         delete(AuthorizationCode)
         .where(
@@ -240,7 +246,7 @@ def _end_tokens(ctx: Context, user_id: UUID, clients: Iterable[UUID]) -> None:
             Family.kind == OAUTH,
             Family.revoked_at.is_(None),
         )
-        .values(revoked_at=clock.now(), revoked_why=WITHDRAWN)
+        .values(revoked_at=clock.now(), revoked_why=why)
         .returning(Family.id, Family.client_id)
         .execution_options(synchronize_session=False)
     ).all()
@@ -248,7 +254,7 @@ def _end_tokens(ctx: Context, user_id: UUID, clients: Iterable[UUID]) -> None:
         {
             "user_id": user_id,
             "client_id": row.client_id,
-            "details": {"family": str(row.id), "why": WITHDRAWN},
+            "details": {"family": str(row.id), "why": why},
         }
         for row in ended
     ]

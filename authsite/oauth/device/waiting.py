@@ -83,7 +83,7 @@ def waiting(ctx: Context, user_id: UUID, typed: str) -> Device:
 def approve(ctx: Context, device: Device, new: NewCode) -> None:
     """Store the answer and the code ``new`` that gives the tokens, in the transaction of ``ctx``.
 
-    The device learns of it when it asks the next time. A third party gets the consent, as at the
+    The device learns of it when it asks the next time. The consent is stored, as at the
     authorization endpoint. Raises `SignInEnded`, and `UserCodeRefused` if another request has
     answered, or the code has expired.
     """
@@ -92,7 +92,7 @@ def approve(ctx: Context, device: Device, new: NewCode) -> None:
     if users.lock_unchanged(ctx.db, account.id, account.epoch) is None:
         raise SignInEnded
     _decide(ctx, device, account.id, approved=True)
-    if not client.first_party:
+    if new.by_consent:
         consents.give(ctx, account.id, client.id, new.scope)
         consents.note_use(ctx, account.id, client.id)
     try:

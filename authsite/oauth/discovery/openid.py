@@ -1,7 +1,9 @@
 """The members of the metadata with OpenID Connect (OpenID Connect Discovery 1.0, section 3)."""
 
 from collections.abc import Callable
+from itertools import chain
 
+from authsite.oauth.oidc.claims import CLAIMS_OF_SCOPE, ID_TOKEN_CLAIMS
 from authsite.oauth.oidc.keys.pairs import ALGORITHMS
 from authsite.platform.settings import Settings
 
@@ -10,11 +12,7 @@ from .document import MetadataAnswer
 SCOPES = ("openid", "profile", "email", "phone", "groups", "offline_access")
 PROMPTS = ("none", "login", "consent", "select_account")
 CREATE = "create"  # Initiating User Registration via OpenID Connect 1.0
-CLAIMS = (
-    *("iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid"),
-    *("name", "preferred_username", "nickname", "updated_at"),
-    *("email", "email_verified", "phone_number", "phone_number_verified", "groups"),
-)
+CLAIMS = (*ID_TOKEN_CLAIMS, *chain(*CLAIMS_OF_SCOPE.values()))
 
 
 def openid_members(

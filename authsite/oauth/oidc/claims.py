@@ -5,6 +5,7 @@ application takes the address for the person (trap 10).
 """
 
 from collections.abc import Callable, Collection, Mapping
+from itertools import chain
 from typing import Any, Final
 
 import structlog
@@ -18,33 +19,19 @@ log = structlog.get_logger("authsite.oauth")
 
 AddClaims = Callable[[Context, Account, Collection[str]], Mapping[str, Any]]
 ADDED_CLAIMS = Registered[AddClaims]("functions that add claims")
+ID_TOKEN_CLAIMS: Final = (
+    *("iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "at_hash", "sid"),
+)
+"""The claims of every ID token, as far as they have a value (section 2)."""
+CLAIMS_OF_SCOPE: Final[Mapping[str, tuple[str, ...]]] = {
+    "profile": ("name", "preferred_username", "nickname", "locale", "updated_at"),
+    "email": ("email", "email_verified"),
+    "phone": ("phone_number", "phone_number_verified"),
+    "groups": ("groups",),
+}
+"""The claims about a user that come with a scope (section 5.4)."""
 OWN_CLAIMS: Final = frozenset(
-    [
-        "iss",
-        "sub",
-        "aud",
-        "exp",
-        "iat",
-        "nbf",
-        "jti",
-        "azp",
-        "auth_time",
-        "nonce",
-        "acr",
-        "amr",
-        "at_hash",
-        "c_hash",
-        "sid",
-        "name",
-        "preferred_username",
-        "nickname",
-        "updated_at",
-        "email",
-        "email_verified",
-        "phone_number",
-        "phone_number_verified",
-        "groups",
-    ]
+    [*ID_TOKEN_CLAIMS, "nbf", "jti", "azp", "c_hash", *chain(*CLAIMS_OF_SCOPE.values())]
 )
 """The claims that only this module and the ID token set."""
 
@@ -64,6 +51,7 @@ def user_claims(
         found["name"] = account.name or None
         found["preferred_username"] = username or confirmed
         found["nickname"] = username
+        found["locale"] = account.language and account.language.replace("_", "-")
         found["updated_at"] = int(account.updated_at.timestamp())
     if "email" in scopes and account.confirmed:
         found["email"], found["email_verified"] = account.email, True

@@ -44,7 +44,7 @@ class Event(Explained):
     AUTHORIZATION_GRANTED = (
         "authorization.granted",
         "An application got a code for the user.",
-        "`scope`, `session`",
+        "`scope`, `session`; `code_challenge`, of a client that can do without: `sent` or `none`",
     )
     AUTHORIZATION_REFUSED = (
         "authorization.refused",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from authsite.oauth import redirect_uris
-from authsite.oauth.client_fields import ALGORITHMS, CLAIMS, MAX_LIFETIME, PKCE
+from authsite.oauth.client_fields import ALGORITHMS, CLAIMS, CONSENT, MAX_LIFETIME, PKCE
 from authsite.oauth.grants.table import GRANTS
 from authsite.oauth.models import (
     CLIENT_TYPES,
@@ -218,6 +218,7 @@ def _client_columns(row: Mapping[str, object], client_type: str) -> dict[str, ob
     """What a client of another authsite has in addition. Raises `Fault`."""
     found: dict[str, object] = {
         "first_party": flag(row, "first_party"),
+        "no_consent": _one_of(row, "consent", CONSENT) == "none",
         "pkce_optional": _one_of(row, "pkce", PKCE) == "optional",
         "id_token_lifetime": number(row, "id_token_lifetime", MAX_LIFETIME) or None,
         "claims_in_id_token": _one_of(row, "id_token_claims", CLAIMS) == "both",

@@ -61,7 +61,7 @@ def ask_change(request: Request) -> Confirmation:
     return Confirmation(
         title=_("Change ${name}", mapping={"name": client.name}),
         effects=[
-            _("With fewer scopes, or another answer to the consent, its tokens end now."),
+            _("With fewer scopes, or if it becomes your own app or ceases to be, its tokens end."),
             _("With a scope that begins with admin: a program administers this site by itself."),
         ],
         button=_("Save"),

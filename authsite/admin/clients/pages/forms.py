@@ -28,6 +28,7 @@ class ClientForm(OptionalReason):
     post_logout_redirect_uris: Long = ""
     origins: Long = ""
     first_party: Line = ""
+    consent: Line = ""
     pkce: Line = ""
     id_token_signed_response_alg: Line = ""
     id_token_lifetime: Line = ""

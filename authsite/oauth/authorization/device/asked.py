@@ -63,4 +63,5 @@ def code_for(ctx: Context, asked: AskedFor, who: SignedIn) -> NewCode:
         scope=service.held_scope(ctx, asked.checked, who),
         audience=asked.checked.audience,
         nonce=None,
+        by_consent=asked.checked.needs_consent,
     )
