@@ -29,6 +29,7 @@ from .known_address import forget_address
 from .login_url import is_elsewhere, login_url
 from .onward import onward_of
 from .pending_cookie import forget_key, keep_key
+from .signed_in_already import lead_on_signed_in, onward_target
 
 LOGIN = "authsite:templates/login/login.jinja2"
 FACTOR_PAGE = "authsite.login.factor"
@@ -81,7 +82,7 @@ def login_form(request: Request) -> dict[str, Any]:
 def show_login(request: Request) -> dict[str, Any] | Response:
     """The login form; a signed-in user is redirected, unless a guard prompts for a new login."""
     if signed_in(request) and not _prompts(request):
-        return go_on(request, _onward(request))
+        return go_on(request, onward_target(request))
     url = login_url(request, request.authsite.next, prompt=_prompts(request))
     if request.GET.get("unsaved") and is_elsewhere(request, url):
         return lead_on(request, url, reason="again" if _prompts(request) else "unsaved")
@@ -93,6 +94,7 @@ def show_login(request: Request) -> dict[str, Any] | Response:
     LoginForm,
     show=login_form,
     get=show_login,
+    instead=lead_on_signed_in("username"),
     renderer=LOGIN,
     permission=NO_PERMISSION_REQUIRED,
 )
@@ -128,13 +130,6 @@ def log_out(request: Request) -> Response:
 
 def _prompts(request: Request) -> bool:
     return request.GET.get("prompt") == "login"
-
-
-def _onward(request: Request) -> str:
-    """The target of the redirect after a login; deletes the cookie that keeps ``next``."""
-    target = request.authsite.next or route_path(request, "authsite.account")
-    forget_next(request)
-    return target
 
 
 def lead_in(request: Request, outcome: BegunSession | Pending) -> Response:

@@ -33,6 +33,7 @@ from authsite.sign_in.pages import lead_in
 from authsite.sign_in.pending_cookie import keep_key, read_key
 from authsite.sign_in.sessions import cookies
 from authsite.sign_in.sessions import service as sessions
+from authsite.sign_in.signed_in_already import lead_on_signed_in
 from authsite.users.account import account_of
 from authsite.users.caller import signed_in
 from authsite.verification.registered_browser import forget_registered, keep_registered
@@ -96,6 +97,7 @@ def show(request: Request) -> dict[str, Any] | Response:
     RegisterForm,
     show=register_form,
     get=show,
+    instead=lead_on_signed_in("email"),
     rate_limit="register-address",
     renderer=REGISTER,
     permission=NO_PERMISSION_REQUIRED,
@@ -139,6 +141,7 @@ def to_form(request: Request) -> Response:
     CodeForm,
     show=show_code,
     get=to_form,
+    instead=lead_on_signed_in(),
     renderer=REGISTER,
     permission=NO_PERMISSION_REQUIRED,
 )

@@ -58,6 +58,7 @@ def foreign_origin(site, **where):
 
 
 def foreign_form(site, **where):
+    site.http.reset()
     form = {"username": "ann@example.com", "password": PASSWORD, "csrf_token": "0" * 64}
     site.http.post("/login", form, status=403, **where)
 

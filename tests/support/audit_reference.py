@@ -6,6 +6,7 @@ from authsite.oauth.authorization_reasons import Reason
 from authsite.platform.audit.events import FORMER_NAMES, Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.sign_in.methods.provider.failures import ProviderFailure
+from authsite.sign_in.sessions.csrf import CsrfCause
 
 PAGE = Path(__file__).parents[2] / "docs/audit.md"
 BEGIN = "<!-- Generated from the code by `python -m tests.support.audit_reference`. -->\n"
@@ -39,6 +40,12 @@ def reference():
                 f"| `{reason}` | {reason.page.status} | {reason.meaning} |"
                 for reason in sorted(ProviderFailure)
             ),
+            "\n## Why a form was rejected\n",
+            "The detail `reason` of `form.cross_origin`. `sent` is the origin that was sent, or",
+            "that to which the request came; `expected` is that of `base-url`.\n",
+            "| reason | meaning |",
+            "|---|---|",
+            *(f"| `{cause}` | {cause.meaning} |" for cause in CsrfCause),
             "\n## Former names\n",
             "Some events had another name in earlier versions. A row keeps its name, since it is",
             "sealed. An upgraded database gets the new names after",

@@ -7,9 +7,11 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.models import AuditEvent
 from authsite.sign_in.methods.provider.failures import ProviderFailure
+from authsite.sign_in.sessions.csrf import CsrfCause
 
-REASONS: Mapping[Event, Iterable[FailureReason | ProviderFailure | Reason]] = {
+REASONS: Mapping[Event, Iterable[CsrfCause | FailureReason | ProviderFailure | Reason]] = {
     Event.AUTHORIZATION_REFUSED: Reason,
+    Event.FORM_CROSS_ORIGIN: CsrfCause,
     Event.LOGIN_FAILED: FailureReason,
     Event.PROVIDER_REFUSED: ProviderFailure,
 }

@@ -16,16 +16,16 @@ log = get_logger("authsite.audit")
 def record_denial(request: Request, error: ApiError) -> None:
     """Record ``error`` if it is a security event (OWASP ASVS 16.3), after the transaction.
 
-    Each event is recorded once an hour for a client address and client, so that attackers cannot
-    grow the table without limit; the log has every request. If recording fails, the response stays
-    the same.
+    Each event is recorded once an hour for a client address, and client or `audit_subject`, so that
+    attackers cannot grow the table without limit; the log has every request. If recording fails,
+    the response stays the same.
     """
     event, client_id = error.audit_event, error.client_id
     if event is None:
         return
     state = request.authsite
-    details = {"reason": error.reason} if error.reason else None
-    subject = (event, state.ctx.limits.address, str(client_id or ""))
+    details = error.audit_details or ({"reason": error.reason} if error.reason else None)
+    subject = (event, state.ctx.limits.address, str(client_id or error.audit_subject))
 
     def write() -> None:
         if state.ctx.limits.first(*subject):

@@ -187,6 +187,7 @@ class Event(Explained):
     FORM_CROSS_ORIGIN = (
         "form.cross_origin",
         "A form was rejected: it had no valid CSRF token, or came from another site.",
+        "[`reason`](#why-a-form-was-rejected); `sent` and `expected` where they differ",
     )
     GROUP_APPLIED = (
         "group.applied",

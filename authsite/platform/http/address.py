@@ -32,7 +32,7 @@ def address(request: Request) -> Address:
     if http.addresses:
         own = _best_match(request, http.addresses)
         return replace(own, mount=mount) if mount and not own.mount else own
-    scheme, host = _scheme_and_host(request)
+    scheme, host = scheme_and_host(request)
     return Address(origin_of(scheme, host), mount, http.prefix)
 
 
@@ -46,7 +46,7 @@ def _best_match(request: Request, addresses: Sequence[Address]) -> Address:
     """The address of the request: by host, then by scheme, then by mount path; else the first."""
     if len(addresses) == 1:
         return addresses[0]
-    scheme, host = _scheme_and_host(request)
+    scheme, host = scheme_and_host(request)
     path = request.environ.get("SCRIPT_NAME", "") + request.environ["PATH_INFO"]
 
     def has_host(each: Address) -> bool:
@@ -60,7 +60,7 @@ def _best_match(request: Request, addresses: Sequence[Address]) -> Address:
     return max(filter(has_host, addresses), key=similarity, default=addresses[0])
 
 
-def _scheme_and_host(request: Request) -> tuple[str, str]:
+def scheme_and_host(request: Request) -> tuple[str, str]:
     """The scheme and host that a trusted proxy has forwarded, else those of the request."""
     scheme, host = request.scheme, own_host(request)
     if request.authsite.through_trusted_proxy:

@@ -39,8 +39,9 @@ class ApiError(Exception):
     body. With ``shown_again`` a form is shown again with the error, whatever the status is, and
     with ``forgets_form`` without the values that were sent. With ``keeps_writes`` the transaction
     is committed, for a revocation or an audit event before the error. ``audit_event`` is recorded
-    with ``client_id``, at most once an hour for each client address. ``members``: further members
-    of a body at the OAuth endpoints.
+    with ``client_id`` and ``audit_details`` (by default ``reason``), at most once an hour for each
+    client address and ``audit_subject``. ``members``: further members of a body at the OAuth
+    endpoints.
     """
 
     summary = ""
@@ -55,6 +56,8 @@ class ApiError(Exception):
     keeps_writes = False
     reason: str | None = None
     audit_event: "Event | None" = None
+    audit_details: Mapping[str, str | dict[str, str | None]] | None = None
+    audit_subject: str = ""
     members: Mapping[str, object] = MappingProxyType({})
     client_id: UUID | None = None
 

@@ -38,9 +38,11 @@ from .own_routes import is_own_view
 from .request_facts import chosen_by_button
 
 SECRET_FIELDS = ("password", "password_confirmation", "current_password", "csrf_token", "token")
+OF_LINKS = frozenset(("token", "url"))  # fields with the link that a page was opened with
 SHOWN_AGAIN = (400, 403, 409, 422, 429, 503)
 
 PageView = Callable[[Request], Any]
+Instead = Callable[[Request, ApiError], Response | None]
 
 
 def form_view(
@@ -49,18 +51,23 @@ def form_view(
     *,
     show: PageView,
     get: PageView | None = None,
+    instead: Instead | None = None,
     rate_limit: str | None = None,
     **options: Any,
 ) -> Callable[[PageView], PageView]:
     """Return a decorator for the POST view of a form; it registers GET and POST of a route.
 
     ``form`` is the model of the fields; a form without fields needs none. ``get`` is the view of
-    GET where it does more than ``show``. ``rate_limit`` names the limit that a POST counts against.
-    ``options`` are those of ``view_config`` for both methods, such as ``renderer``.
+    GET where it does more than ``show``. ``instead`` may respond to an error in another way than by
+    showing the form again; it returns None where it does not. ``rate_limit`` names the limit that a
+    POST counts against. ``options`` are those of ``view_config`` for both methods, such as
+    ``renderer``.
     """
     options["route_name"] = route_name
     on_get = {**options, "view": get or show, "request_method": "GET"}
     on_post = {**options, "form": form, "show": show, "rate_limit": rate_limit}
+    if instead:
+        on_post["instead"] = instead
 
     def register(view: PageView) -> PageView:
         def add(scanner: Any, _name: str, _view: object) -> None:
@@ -112,9 +119,9 @@ def rating(request: Request, password: str, person: policy.Person) -> dict[str, 
     return {"level": found.level, "message": translate(found.message, language)}
 
 
-@view_options("form", "show")
+@view_options("form", "show", "instead")
 def form_deriver(view: View, info: IViewDeriverInfo) -> View:
-    """View deriver for the options ``form`` and ``show``, which `form_view` gives to a POST.
+    """View deriver for the options ``form``, ``show`` and ``instead`` of a POST, see `form_view`.
 
     Without ``show`` errors are raised, and have a JSON body.
     """
@@ -122,6 +129,7 @@ def form_deriver(view: View, info: IViewDeriverInfo) -> View:
     if model is None or not is_own_view(info):
         return view
     show, renderer = info.options.get("show"), info.options["renderer"]
+    instead = info.options.get("instead")
 
     def view_with_form(context: object, request: Request) -> Response:
         if show is None:
@@ -136,6 +144,10 @@ def form_deriver(view: View, info: IViewDeriverInfo) -> View:
         except ApiError as error:
             if show is None or not (error.shown_again or error.status in SHOWN_AGAIN):
                 raise
+            if error.forgets_form and not OF_LINKS.isdisjoint(model.model_fields):
+                raise  # without the link the page would say that it does not work
+            if instead and (response := instead(request, error)) is not None:
+                return response
             request.authsite.record_denial(error)
             if error.forgets_form:
                 request.authsite.raw_form = request.authsite.form_data = {}

@@ -17,6 +17,7 @@ from authsite.platform.settings.sections.providers import Provider
 from authsite.sign_in.methods.provider import Purpose, Start, begin, redirect_uri
 from authsite.sign_in.onward import onward_of
 from authsite.sign_in.reauthentication import ProofFields, proof_state, require_proof
+from authsite.sign_in.signed_in_already import lead_on_signed_in
 from authsite.users.caller import signed_in
 from authsite.users.identities import service as identities
 
@@ -68,6 +69,7 @@ def show_start(request: Request) -> dict[str, Any] | Response:
     StartForm,
     show=start_page,
     get=show_start,
+    instead=lead_on_signed_in(),
     renderer=START,
     permission=NO_PERMISSION_REQUIRED,
 )

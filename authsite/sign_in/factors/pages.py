@@ -30,6 +30,7 @@ from authsite.sign_in.pages import FACTOR_PAGE, lead_in
 from authsite.sign_in.pending_cookie import read_key
 from authsite.sign_in.sessions import cookies, service
 from authsite.sign_in.sessions.service import BegunSession
+from authsite.sign_in.signed_in_already import lead_on_signed_in
 
 from . import browser, choice, enrolling, entering
 from .entering import BegunWithCodes
@@ -137,6 +138,7 @@ def _enrollment(request: Request, pending: Pending) -> Enrollment:
     FactorForm,
     show=factor_page,
     get=show_factor,
+    instead=lead_on_signed_in(),
     renderer=ASK,
     permission=NO_PERMISSION_REQUIRED,
 )
@@ -195,6 +197,7 @@ def show_codes(request: Request, codes: tuple[str, ...], onward: str, *, added: 
     "authsite.login.factor.mail",
     show=factor_page,
     get=to_factor,
+    instead=lead_on_signed_in(),
     renderer=ASK,
     permission=NO_PERMISSION_REQUIRED,
 )

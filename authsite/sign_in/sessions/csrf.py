@@ -5,17 +5,64 @@ CSRF Prevention Cheat Sheet. It needs no storage, and a login changes it.
 """
 
 import secrets
+from collections.abc import Mapping
 
+from authsite.platform.addresses import shown
 from authsite.platform.audit.events import Event
+from authsite.platform.audit.explained import Explained
 from authsite.platform.http import cookies
+from authsite.platform.http.address import scheme_and_host
+from authsite.platform.http.address_value import origin_of
 from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import _
 from authsite.platform.request_state import Request
+from authsite.users.caller import signed_in
 
 from .cookies import session_key
 from .keys import key_hash
 
 MAX_SEED_LENGTH = 64  # characters
+MAX_SHOWN = 200  # characters of a header in the log and the audit trail
+
+
+class CsrfCause(Explained):
+    """Why a form was rejected: the detail `reason` of `form.cross_origin`."""
+
+    FOREIGN_ORIGIN = (
+        "foreign_origin",
+        "The form came from a page of another origin than that of `base-url`. Either another site "
+        "sent it, or the page was opened at an address that `base-url` does not name.",
+    )
+    NO_COOKIE = (
+        "no_cookie",
+        "The browser sent none of our cookies. It keeps none, or the page was opened by http while "
+        "`base-url` is https: then a browser takes our cookies with https only.",
+    )
+    OTHER_SESSION = (
+        "other_session",
+        "The form is that of another sign-in or another browser, or its token is of a secret that "
+        "was retired.",
+    )
+    SIGNED_IN = (
+        "signed_in",
+        "The form was opened before this browser signed in, in another tab for example.",
+    )
+
+
+_MESSAGES: Mapping[CsrfCause, str] = {
+    CsrfCause.FOREIGN_ORIGIN: _(
+        "This page was opened at an address that is not ours. Open this page at ${url}"
+    ),
+    CsrfCause.NO_COOKIE: _(
+        "Your browser did not send back our cookie. Allow cookies for this site, and send the form "
+        "again."
+    ),
+    CsrfCause.OTHER_SESSION: _(
+        "This page was open for too long, or is of an earlier sign-in. Check what you entered and "
+        "send it again."
+    ),
+    CsrfCause.SIGNED_IN: _("You are signed in as ${address}."),
+}
 
 
 class CsrfError(ApiError):
@@ -24,7 +71,25 @@ class CsrfError(ApiError):
     status = 403
     code = "csrf"
     audit_event = Event.FORM_CROSS_ORIGIN
-    message = _("This page was open for too long. Check what you entered and send it again.")
+    message = _MESSAGES[CsrfCause.OTHER_SESSION]
+
+    def __init__(
+        self,
+        cause: CsrfCause = CsrfCause.OTHER_SESSION,
+        details: Mapping[str, str] | None = None,
+        **values: str,
+    ) -> None:
+        """``details``: what was sent and expected, for the log and the audit trail.
+
+        ``values`` are those of the message for people.
+        """
+        super().__init__(_(_MESSAGES[cause], mapping=values))
+        self.audit_subject = self.cause = cause
+        details = details or {}
+        self.audit_details = {"reason": str(cause), **details}
+        self.reason = ", ".join([str(cause), *(f"{name} {text}" for name, text in details.items())])
+        # Filled in by another origin, the form would need only the person's click to be ours.
+        self.forgets_form = cause is CsrfCause.FOREIGN_ORIGIN
 
 
 def seed(request: Request) -> str:
@@ -46,18 +111,24 @@ def token(request: Request) -> str:
 
 
 def check(request: Request, submitted: str | None) -> None:
-    """Raise `CsrfError` unless the origin is ours and ``submitted`` is the browser's token.
-
-    A form of another origin is shown again empty: filled in by that origin, it would need only the
-    person's click to be ours.
-    """
+    """Raise `CsrfError` unless the origin is ours and ``submitted`` is the browser's token."""
     if _is_foreign(request):
-        error = CsrfError()
-        error.forgets_form = True
-        raise error
+        own = request.authsite.address
+        raise CsrfError(
+            CsrfCause.FOREIGN_ORIGIN,
+            {"sent": _origin_sent(request), "expected": own.origin},
+            url=own.base_url,
+        )
+    has_cookies = any(request.authsite.cookies.values())
     ring = request.authsite.services.keys["csrf"]
-    if not ring.is_signature(_message(request), submitted or ""):
-        raise CsrfError
+    if ring.is_signature(_message(request), submitted or ""):
+        return
+    if not has_cookies:
+        raise CsrfError(CsrfCause.NO_COOKIE, _arrived(request))
+    caller = signed_in(request)
+    if caller and ring.is_signature(_message(request, signed_in=False), submitted or ""):
+        raise CsrfError(CsrfCause.SIGNED_IN, address=shown(caller.acting_user().email))
+    raise CsrfError
 
 
 def _is_foreign(request: Request) -> bool:
@@ -67,6 +138,22 @@ def _is_foreign(request: Request) -> bool:
     return request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site")
 
 
-def _message(request: Request) -> bytes:
-    session = session_key(request)
+def _origin_sent(request: Request) -> str:
+    origin = request.headers.get("Origin")
+    if origin is None:
+        return f"Sec-Fetch-Site: {request.headers['Sec-Fetch-Site']}"
+    return ascii(origin)[1:-1][:MAX_SHOWN]
+
+
+def _arrived(request: Request) -> dict[str, str]:
+    """What the server saw of the request's address, if that is not https as it should be."""
+    own = request.authsite.address
+    scheme, host = scheme_and_host(request)
+    if not own.https or scheme == "https":
+        return {}
+    return {"sent": ascii(origin_of(scheme, host))[1:-1][:MAX_SHOWN], "expected": own.origin}
+
+
+def _message(request: Request, *, signed_in: bool = True) -> bytes:
+    session = session_key(request) if signed_in else None
     return f"{request.authsite.csrf_seed}\n{key_hash(session) if session else ''}".encode()

@@ -18,6 +18,7 @@ from authsite.sign_in.method import Pending, Wrong
 from authsite.sign_in.pages import lead_in
 from authsite.sign_in.pending_cookie import read_key
 from authsite.sign_in.sessions import cookies, service
+from authsite.sign_in.signed_in_already import lead_on_signed_in
 
 from . import codes
 from . import service as mail_code
@@ -56,6 +57,7 @@ def show_again(request: Request) -> dict[str, Any]:
     LinkForm,
     show=show_again,
     get=to_login,
+    instead=lead_on_signed_in(),
     renderer=CODE,
     permission=NO_PERMISSION_REQUIRED,
 )

@@ -15,6 +15,7 @@ from authsite.sign_in.known_address import keep_address
 from authsite.sign_in.login_url import login_url
 from authsite.sign_in.method import Target
 from authsite.sign_in.pages import LOGIN, lead_in, login_form
+from authsite.sign_in.signed_in_already import lead_on_signed_in
 from authsite.sign_in.wording import wording
 
 from . import service as mail_code
@@ -37,6 +38,7 @@ def to_login(request: Request) -> Response:
     EmailSignInForm,
     show=login_form,
     get=to_login,
+    instead=lead_on_signed_in("username"),
     renderer=LOGIN,
     permission=NO_PERMISSION_REQUIRED,
 )

@@ -20,6 +20,7 @@ from authsite.sign_in.login_url import login_url
 from authsite.sign_in.method import Pending
 from authsite.sign_in.pages import LOGIN, lead_in, login_form
 from authsite.sign_in.sessions import cookies, service
+from authsite.sign_in.signed_in_already import lead_on_signed_in
 
 from . import assertion, challenges
 
@@ -60,6 +61,7 @@ def options(request: Request) -> dict[str, Any]:
     "authsite.login.passkey",
     PasskeyForm,
     show=login_form,
+    instead=lead_on_signed_in(),
     get=lambda request: see_other(request, login_url(request, request.authsite.next)),
     renderer=LOGIN,
     permission=NO_PERMISSION_REQUIRED,
