@@ -24,7 +24,7 @@ RUNTIME := $(VENV)/.runtime $(CATALOGUES)
 TESTS := $(VENV)/.tests $(CATALOGUES)
 
 .PHONY: serve test test-all test-clients t dev check coverage lint bench bench-peers faults lock screenshots pictures reference \
-  cli-reference control-tests audit docs docs-serve dist swagger-ui clean
+  cli-reference figures control-tests audit docs docs-serve dist swagger-ui clean
 
 serve: $(RUNTIME)
 	@$(BIN)/authsite serve --init --config development.ini --port $(PORT)
@@ -147,6 +147,11 @@ reference: $(TESTS)
 	$(BIN)/python -m tests.support.absences
 
 cli-reference: reference
+
+# Prints the figures of the code's structure: files, imports, the files that a request opens. Some seconds, on an idle
+# machine.
+figures: $(TESTS)
+	@$(BIN)/python -m tests.support.figures 2> /dev/null
 
 # Writes which tests hold each control.
 control-tests: $(TESTS)
