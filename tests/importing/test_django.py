@@ -66,6 +66,45 @@ def test_users_log_in_with_their_old_passwords_and_come_out_with_our_hashes(
     assert users["pbkdf2"].created_at.isoformat() == "2021-03-04T05:06:07.123456+00:00"
 
 
+ADDRESSES = ("id", "email", "verified", "user_id")
+
+
+def test_the_addresses_of_allauth_decide_what_is_confirmed(site, importing, tmp_path):
+    """Also where --confirmed says that all are: a person may have typed another's address."""
+    users = [other.django_user(number) for number in (1, 2, 3, 4)]
+    addresses = [
+        {"id": 1, "email": "User1@example.com", "verified": 1, "user_id": 1},
+        {"id": 2, "email": "user2@example.com", "verified": 0, "user_id": 2},
+        {"id": 3, "email": "user3@example.org", "verified": 1, "user_id": 3},
+        {"id": 4, "email": "user4@example.com", "verified": 1, "user_id": 3},
+    ]
+    tables = {
+        "auth_user": (other.DJANGO_USERS, users),
+        "account_emailaddress": (ADDRESSES, addresses),
+    }
+    importing("django", other.sqlite_database(tmp_path / "db.sqlite", **tables), "--confirmed")
+    with site.db() as db:
+        found = db.execute(select(User.email, User.email_verified_at).order_by(User.email))
+        confirmed = [email for email, verified_at in found if verified_at]
+    assert confirmed == ["user1@example.com"]
+
+
+def test_without_that_table_the_option_decides(site, importing, tmp_path):
+    tables = {"auth_user": (other.DJANGO_USERS, [other.django_user(1)])}
+    importing("django", other.sqlite_database(tmp_path / "db.sqlite", **tables), "--confirmed")
+    with site.db() as db:
+        assert db.scalars(select(User.email_verified_at)).one() is not None
+
+
+def test_a_salt_in_base64_is_refused_since_no_password_would_fit(site, importing, tmp_path):
+    hashed = "pbkdf2_sha256$1000$" + "c2FsdHNhbHRzYWx0c2FsdA==" + "$" + "A" * 43 + "="
+    rows = [other.django_user(1, password=hashed), other.django_user(2)]
+    url = other.sqlite_database(tmp_path / "db.sqlite", auth_user=(other.DJANGO_USERS, rows))
+    done = importing("django", url)
+    assert [(row["source_id"], row["field"]) for row in done["rows"]] == [("1", "password")]
+    assert "salt in base64" in done["rows"][0]["reason"]
+
+
 def test_a_user_whose_hash_cannot_be_verified_may_be_imported_without_one(
     site, importing, hashed, tmp_path
 ):

@@ -3,9 +3,12 @@
 import csv
 
 import pytest
+from click.testing import CliRunner
 
+from authsite.cli import authsite
 from tests.importing.csv_rows import good, write_csv
 from tests.support import foreign_systems as other
+from tests.support.in_process import write_ini
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
@@ -94,3 +97,25 @@ def test_f11_a_file_in_latin_1_is_said_not_to_be_utf_8(importing, tmp_path):
     reasons = (tmp_path / "report.jsonl").read_text().splitlines()
     assert [reason.count("is not UTF-8; save the source in UTF-8") for reason in reasons] == [1, 1]
     assert "iconv -f latin1 -t utf-8" in reasons[0]
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_columns_that_are_ignored_are_named(site, tmp_path, dry):
+    names = ("sub", "id", "email", "email_verified", "given_name", "status")
+    rows = [{"sub": "x", "id": "1", "email": "a@example.com", "email_verified": "true"}]
+    path = write_csv(tmp_path / "users.csv", rows, names)
+    ini = write_ini(tmp_path / "site.ini", site.url)
+    given = ["import", "csv", str(path), "--config", ini, *dry]
+    said = "users: columns ignored: sub, email_verified, given_name, status"
+    assert said in CliRunner().invoke(authsite, given).stdout
+    assert said in CliRunner().invoke(authsite, [*given, "--json"]).stderr
+    path = write_csv(path, [good("a")])
+    assert "ignored" not in CliRunner().invoke(authsite, given).stdout
+
+
+def test_the_text_of_a_time_is_whole_in_the_summary(site, tmp_path):
+    path = write_csv(tmp_path / "users.csv", [good("a"), {**good("b"), "created_at": "soon"}])
+    ini = write_ini(tmp_path / "site.ini", site.url)
+    done = CliRunner().invoke(authsite, ["import", "csv", str(path), "--config", ini])
+    assert "created_at: is not a date and time such as 2026-01-31 23:59:59" in done.stdout

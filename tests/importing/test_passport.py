@@ -11,7 +11,7 @@ from sqlalchemy import Engine, event, select
 from authsite.cli import authsite
 from authsite.oauth.client_secrets import hash_secret
 from authsite.oauth.clients import rotate_secret
-from authsite.oauth.models import Client
+from authsite.oauth.models import Client, ClientUri
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
 from authsite.users.models import LoginName, User
@@ -168,7 +168,7 @@ def test_clients_of_passport_13_and_scopes(site, importing, tmp_path):
     done = importing("passport", url, scopes="\n  orders:read: Read\n  orders:write: Write")
     assert done["clients"] == {"imported": 3, "present": 0, "refused": 4}
     assert sorted(str(row["field"]) for row in done["rows"]) == [
-        "None", "grant_types", "grant_types", "id",
+        "None", "grant_types", "id", "redirect_uris",
     ]  # fmt: skip
     columns = select(Client.type, Client.scope, Client.grant_types).order_by(Client.id)
     assert read(site, columns) == [
@@ -222,24 +222,80 @@ def test_a_hash_is_never_taken_for_a_secret_and_a_secret_never_for_a_hash(
         assert dict(read(site, select(Client.name, Client.secret_hash))) == stored
 
 
+def uris_of(site):
+    with site.db() as db:
+        rows = db.execute(
+            select(Client.name, ClientUri.kind, ClientUri.uri)
+            .join(ClientUri, ClientUri.client_id == Client.id)
+            .order_by(Client.name, ClientUri.position)
+        )
+        return [tuple(row) for row in rows]
+
+
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
-def test_an_old_client_with_a_redirect_url_is_none_for_client_credentials(
-    site, importing, tmp_path
-):
+def test_clients_for_codes_come_with_their_redirect_urls(site, importing, tmp_path):
+    web, app = "https://app.example.com/callback", "com.example.app:/callback"
+    url = only_clients(
+        tmp_path,
+        other.client(2, secret=SECRETS[2], redirect=f"{web}, {web}2"),
+        other.client(3, secret=SECRETS[3], redirect=""),
+        other.client(4, secret=None, redirect=web),
+        other.client(5, secret=None, redirect=app),
+        other.client(6, secret=SECRETS[4], redirect="http://plain.example.com/callback"),
+        other.client(7, password_client=1, secret=SECRETS[5]),  # with http://localhost
+    )
+    scopes = "\n  orders:read: Read"
+    dry = importing("passport", url, "--dry-run", scopes=scopes)
+    done = importing("passport", url, scopes=scopes)
+    assert dry["clients"] == done["clients"] == {"imported": 5, "present": 0, "refused": 1}
+    [refused] = done["rows"]
+    assert (refused["source_id"], refused["field"]) == ("6", "redirect")
+    assert "http://plain.example.com/callback" in refused["reason"]
+    assert read(site, select(Client.type, Client.pkce_optional).order_by(Client.name)) == [
+        ("server", True), ("personal", False), ("browser", False), ("native", False),
+        ("password", False),
+    ]  # fmt: skip
+    assert uris_of(site) == [
+        ("Client 2", "redirect", web), ("Client 2", "redirect", f"{web}2"),
+        ("Client 4", "redirect", web), ("Client 5", "redirect", app),
+    ]  # fmt: skip
+    events = read(site, select(AuditEvent.details).where(AuditEvent.event == "client.changed"))
+    assert {row.details["uri"] for row in events} == {web, f"{web}2", app}
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_clients_of_passport_13_have_their_redirect_urls_as_a_list(site, importing, tmp_path):
+    web, app = "https://app.example.com/callback", "http://127.0.0.1:8000/callback"
+    grants = other.grants("authorization_code", "refresh_token")
+    clients = [
+        other.client(UUID, secret=other.php_hash(SECRETS[2]), redirect_uris=json.dumps([web])),
+        other.client(UUID.replace("9c1f", "9c2f"), redirect_uris=json.dumps([app])),
+        other.client(UUID.replace("9c1f", "9c3f"), redirect_uris="no list"),
+    ]
+    url = other.sqlite_database(
+        tmp_path / "shop.sqlite",
+        users=(other.PASSPORT_USERS, [other.user(1)]),
+        oauth_clients=(
+            other.PASSPORT_13_CLIENTS, [{**each, "grant_types": grants} for each in clients]
+        ),
+    )  # fmt: skip
+    done = importing("passport", url)
+    assert [row["field"] for row in done["rows"]] == ["redirect_uris"]
+    assert read(site, select(Client.type).order_by(Client.id)) == [("server",), ("native",)]
+    assert [uri for _name, _kind, uri in uris_of(site)] == [web, app]
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_an_old_client_with_a_redirect_url_may_be_for_client_credentials(site, importing, tmp_path):
     url = only_clients(
         tmp_path,
         other.client(2, secret=SECRETS[2], redirect="https://app.example.com/callback"),
         other.client(3, secret=SECRETS[3], redirect=""),
     )
-    scopes = "\n  orders:read: Read"
-    done = importing("passport", url, scopes=scopes)
-    assert [(row["source_id"], row["field"]) for row in done["rows"]] == [("2", "redirect")]
-    assert read(site, select(Client.name, Client.scope)) == [("Client 3", "")]
     given = ("--clients-with-redirect", "--client-scope", "orders:read")
-    importing("passport", url, *given, scopes=scopes)
-    assert read(site, select(Client.type, Client.scope).order_by(Client.name)) == [
-        ("personal", "orders:read"), ("personal", ""),
-    ]  # fmt: skip
+    importing("passport", url, *given, scopes="\n  orders:read: Read")
+    assert read(site, select(Client.type, Client.scope)) == [("personal", "orders:read")] * 2
+    assert uris_of(site) == []
 
 
 def test_a_numbered_client_is_found_by_its_number(site, importing, dump, tmp_path):

@@ -128,6 +128,22 @@ def _parsed(stored: str) -> ForeignHash | None:
     return None
 
 
+def has_encoded_salt(stored: str) -> bool:
+    """Whether the salt of a hash of PBKDF2 is padded base64, so that its bytes are meant.
+
+    Django's form takes the characters themselves, and its own salts are letters and digits. A row
+    with such a salt was converted from another system, and verifies with no password.
+    """
+    match = _PBKDF2.fullmatch(stored)
+    if match is None or not match["salt"].endswith("="):
+        return False
+    try:
+        base64.b64decode(match["salt"], validate=True)
+    except binascii.Error:
+        return False
+    return True
+
+
 def above_limits(stored: str, cost: int | None = None) -> str | None:
     """Why a hash of a format of this module would take too long or too much memory, or None.
 

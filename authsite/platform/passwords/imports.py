@@ -39,6 +39,10 @@ def stored_form(hashed: str, cost: int, peppers: Sequence[str] = ()) -> str:
         return hashed
     if above := foreign.above_limits(hashed, cost):
         raise UnsupportedHash(f"{above}, since every login takes as long as the slowest hash")
+    if foreign.has_encoded_salt(hashed):
+        raise UnsupportedHash(
+            "PBKDF2 has a salt in base64, which Django's form takes as text: no password would fit"
+        )
     if foreign.parse(hashed):
         return hashed
     raise UnsupportedHash(f"has an unknown form: {SUPPORTED}")

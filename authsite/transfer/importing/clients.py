@@ -13,19 +13,28 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import Table, insert, select
 
+from authsite.oauth import client_uris
 from authsite.oauth.client_secrets import scheme_of
-from authsite.oauth.models import CODE_TYPES, PUBLIC_TYPES, Client
+from authsite.oauth.models import (
+    CODE_TYPES,
+    MAX_URIS,
+    PUBLIC_TYPES,
+    REDIRECT,
+    Client,
+    ClientUri,
+)
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
 from authsite.platform.context import Context
 from authsite.platform.installation import features
 from authsite.platform.passwords import imports
 from authsite.platform.runtime import clock
-from authsite.platform.runtime.ids import as_client_id
+from authsite.platform.runtime.ids import as_client_id, as_id
 from authsite.platform.settings.values import OIDC_SCOPES, is_admin
 
+from .before import CLIENTS, Before, client_key
 from .report import PRESENT, Outcome, refused
-from .row_values import ClientDraft, Fault, reported_id, require_storable, size
+from .row_values import ClientDraft, Fault, require_storable, size
 from .rows import Row
 
 _SHA_256 = re.compile(r"[0-9a-f]{64}")
@@ -37,15 +46,14 @@ ReadDraft: TypeAlias = Callable[[Mapping[str, object]], ClientDraft]
 class Rules(NamedTuple):
     """How the clients of one import are taken.
 
-    ``system``: the name of the source in audit events. ``dry``: nothing is written. ``taken`` gets
-    the types of the new clients by id.
+    ``system``: the name of the source in audit events. ``before``: the rows of the run so far; None
+    for a batch that is the whole run.
     """
 
     system: str
     read_draft: ReadDraft
     cost: int
-    dry: bool = False
-    taken: dict[uuid.UUID, str] | None = None
+    before: Before | None = None
 
 
 def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
@@ -55,39 +63,89 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
     """
     found = ctx.db.execute(select(Client.id, Client.created_at))
     present: dict[uuid.UUID, datetime] = {row.id: row.created_at for row in found}
+    before = rules.before or Before()
     outcomes: list[Outcome] = []
     new: list[dict[str, Any]] = []
+    uris: list[dict[str, Any]] = []
     causes: list[About] = []
-    for row in rows:
-        source_id = reported_id(row.values)
+    for row, draft in before.drafts(CLIENTS, rows, rules.read_draft, outcomes, key=client_key):
+        source_id = draft.source_id
         try:
-            if row.fault:
-                raise Fault(None, row.fault)
-            draft = rules.read_draft(row.values)
-            source_id = draft.source_id
             values = _values(rules, draft)
             id_ = values["id"]
             if id_ in present:
-                if draft.created_at not in (None, present[id_]):
-                    raise Fault("id", f"another client has this id: {id_}")
-                outcomes.append(Outcome(row.number, source_id, id_, "present", None, PRESENT))
+                unsure = _is_unsure(draft, present[id_])
+                outcomes.append(
+                    Outcome(row.number, source_id, id_, "present", None, PRESENT, unsure=unsure)
+                )
                 continue
+            uris += _redirect_uris(ctx, id_, values["type"], draft.uris)
         except (Fault, ValueError) as error:
             outcomes.append(refused(row, source_id, error))
             continue
-        present[id_] = values["created_at"]
-        if rules.taken is not None:
-            rules.taken[id_] = values["type"]
+        before.clients[id_] = values["type"]
         new.append(values)
         details = {"source": rules.system, "source_id": source_id}
         causes.append({"client_id": id_, "details": details})
         outcomes.append(Outcome(row.number, source_id, id_, "imported"))
-    if new and not rules.dry:
+    if new and not before.seen:
         if any(values["type"] in CODE_TYPES for values in new):
             features.use(ctx, features.CLIENTS)
         ctx.db.execute(insert(_CLIENTS), new)
         record_all(ctx, Event.CLIENT_CREATED, causes)
-    return outcomes
+        add_uris(ctx, rules.system, uris)
+    return sorted(outcomes, key=lambda outcome: outcome.row)
+
+
+def add_uris(ctx: Context, system: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows of `ClientUri`, each with its audit event: a code may be sent to it."""
+    if not rows:
+        return
+    ctx.db.execute(insert(ClientUri), list(rows))
+    causes: list[About] = [
+        {
+            "client_id": row["client_id"],
+            "details": {"source": system, "kind": row["kind"], "uri": row["uri"]},
+        }
+        for row in rows
+    ]
+    record_all(ctx, Event.CLIENT_CHANGED, causes)
+
+
+def _is_unsure(draft: ClientDraft, created_at: datetime) -> bool:
+    """Whether nothing says that the client who is here is that of the row.
+
+    A number is the id of no client but one of an import. Raises `Fault` for another client.
+    """
+    if draft.created_at == created_at:
+        return False
+    if draft.created_at is None and as_id(draft.source_id.lower()) is None:
+        return True
+    if draft.created_at is None:
+        raise Fault(
+            "id",
+            "a client with this id is here, and the row does not say when its client was created:"
+            f" {draft.source_id}",
+        )
+    raise Fault("id", f"another client has this id: {draft.source_id}")
+
+
+def _redirect_uris(
+    ctx: Context, client_id: uuid.UUID, type_: str, uris: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The rows of the redirect URIs of a new client. Raises `Fault`."""
+    if len(uris) > MAX_URIS:
+        raise Fault("redirect", f"has more than {MAX_URIS} URIs")
+    rows = []
+    for position, uri in enumerate(uris):
+        try:
+            client_uris.check(REDIRECT, uri, type_, ctx.settings.private_schemes)
+        except ValueError as error:
+            raise Fault("redirect", f"{error}: {uri}") from None
+        values = {"client_id": client_id, "kind": REDIRECT, "uri": uri, "position": position}
+        require_storable(cast(Table, ClientUri.__table__), {"uri": uri})
+        rows.append({"id": uuid.uuid4(), **values})
+    return rows
 
 
 def _values(rules: Rules, draft: ClientDraft) -> dict[str, Any]:
@@ -133,7 +191,7 @@ def _secret_hash(rules: Rules, secret: str | None) -> str:
     if secret is None:
         raise Fault(
             "secret",
-            "is missing: a public client holds no secret, so use a proxy endpoint for it",
+            "is missing, which a client of this type needs: use a proxy endpoint for a public one",
         )
     if _SHA_256.fullmatch(secret):
         return secret

@@ -4,7 +4,7 @@ A user with another factor of the same kind keeps that one: an import never repl
 """
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import Table, func, insert, select, update
@@ -15,23 +15,17 @@ from authsite.platform.context import Context
 from authsite.platform.crypto.sealing import Binding
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
+from authsite.sign_in.factors import notices
 from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
 from authsite.sign_in.methods.recovery_codes.service import PURPOSE
 from authsite.sign_in.methods.totp.models import SECRET, TotpFactor
+from authsite.users.account import account_of
 from authsite.users.models import User
 
-from .before import Before
+from .before import Before, Owner
 from .report import PRESENT, Outcome, refused
-from .row_values import (
-    CodeDraft,
-    Fault,
-    PasskeyDraft,
-    TotpDraft,
-    new_id,
-    reported_id,
-    require_storable,
-)
+from .row_values import CodeDraft, Fault, PasskeyDraft, TotpDraft, new_id, require_storable
 from .rows import Row
 
 Draft: TypeAlias = TotpDraft | PasskeyDraft | CodeDraft
@@ -44,10 +38,12 @@ ALGORITHMS = ("SHA1", "SHA256", "SHA512")
 class Rules(NamedTuple):
     """How the factors of one import are taken; ``system``: whose ids the rows have.
 
-    ``after_password``: the source asks for a passkey after the password, so that we do.
+    ``part``: the name of the table of the rows. ``after_password``: the source asks for a passkey
+    after the password, so that we do.
     """
 
     system: str
+    part: str
     read_draft: ReadFactor
     after_password: bool = False
 
@@ -58,22 +54,16 @@ def write(ctx: Context, before: Before, rules: Rules, rows: Sequence[Row]) -> li
     Raises `IntegrityError` if another process has added one at the same time.
     """
     outcomes: list[Outcome] = []
-    drafts: list[tuple[Row, Draft]] = []
-    for row in rows:
-        try:
-            if row.fault:
-                raise Fault(None, row.fault)
-            drafts.append((row, rules.read_draft(row.values)))
-        except (Fault, ValueError) as error:
-            outcomes.append(refused(row, reported_id(row.values), error))
+    drafts = before.drafts(rules.part, rows, rules.read_draft, outcomes)
     users = before.users(ctx, rules.system, [draft.user_id for _row, draft in drafts])
-    taken = _Taken(ctx, users.values(), [draft for _row, draft in drafts])
-    new: list[dict[str, Any]] = []
-    for row, draft in drafts:
-        # With the kind: the numbers of the rows begin at 1 in each table.
-        id_ = new_id(f"{rules.system} {type(draft).__name__}", draft.source_id)
+    # With the kind: the numbers of the rows begin at 1 in each table.
+    ids = [new_id(f"{rules.system} {type(each).__name__}", each.source_id) for _row, each in drafts]
+    taken = _Taken(ctx, users.owners.values(), ids, [draft for _row, draft in drafts])
+    new: list[_New] = []
+    for id_, (row, draft) in zip(ids, drafts, strict=True):
         try:
-            values = _values(ctx, id_, users.get(draft.user_id), draft)
+            owner = users.owner(draft.user_id)
+            values = _values(ctx, id_, owner, draft)
             present = taken.check(draft, values)
         except (Fault, ValueError) as error:
             outcomes.append(refused(row, draft.source_id, error))
@@ -81,18 +71,36 @@ def write(ctx: Context, before: Before, rules: Rules, rows: Sequence[Row]) -> li
         if present:
             outcomes.append(Outcome(row.number, draft.source_id, id_, "present", None, PRESENT))
             continue
-        new.append({"draft": draft, "values": values})
+        new.append(_New(draft, values, owner))
         outcomes.append(Outcome(row.number, draft.source_id, id_, "imported"))
     if new and before.seen is None:
         _insert(ctx, rules, new)
+        _tell(ctx, new)
     return sorted(outcomes, key=lambda outcome: outcome.row)
 
 
-class _Taken:
-    """What the database, or an earlier row, has: apps of users, and passkeys by credential."""
+class _New(NamedTuple):
+    """A factor to write: the draft, its row, and whose it is."""
 
-    def __init__(self, ctx: Context, users: Any, drafts: Sequence[Draft]) -> None:
-        users = list(users)
+    draft: Draft
+    values: Mapping[str, Any]
+    owner: Owner
+
+
+class _Taken:
+    """What the database, or an earlier row, has: apps of users, passkeys by credential, ids."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        owners: Iterable[Owner],
+        ids: Sequence[uuid.UUID],
+        drafts: Sequence[Draft],
+    ) -> None:
+        users = [owner.id for owner in owners]
+        self._ids: set[uuid.UUID] = set()
+        for model in (TotpFactor, Passkey, RecoveryCode):
+            self._ids |= set(ctx.db.scalars(select(model.id).where(model.id.in_(ids))))
         apps = select(TotpFactor.user_id, TotpFactor.id).where(TotpFactor.user_id.in_(users))
         self._apps = {row.user_id: row.id for row in ctx.db.execute(apps)}
         names = [each.credential_id for each in drafts if isinstance(each, PasskeyDraft)]
@@ -106,6 +114,12 @@ class _Taken:
 
     def check(self, draft: Draft, values: Mapping[str, Any]) -> bool:
         """Whether an earlier import has written the row; notes it. Raises `Fault`."""
+        present = self._is_present(draft, values)
+        if not present and values["id"] in self._ids:
+            raise Fault("id", f"another factor has this id: {draft.source_id}")
+        return present
+
+    def _is_present(self, draft: Draft, values: Mapping[str, Any]) -> bool:
         user_id = values["user_id"]
         if isinstance(draft, TotpDraft):
             owner = self._apps.setdefault(user_id, None)
@@ -124,15 +138,16 @@ class _Taken:
         return present
 
 
-def _values(
-    ctx: Context, id_: uuid.UUID, user_id: uuid.UUID | None, draft: Draft
-) -> dict[str, Any]:
-    """The row of a draft. Raises `Fault`."""
-    if user_id is None:
-        raise Fault("user_id", "no user has this id; see why the user was not imported")
+def _values(ctx: Context, id_: uuid.UUID, owner: Owner, draft: Draft) -> dict[str, Any]:
+    """The row of a draft. Raises `Fault`.
+
+    What comes to an account that was here is new here, whatever its age in the source: a recovery
+    and the link of the notice remove what is new.
+    """
     values = draft._asdict()
     del values["source_id"]
-    values |= {"id": id_, "user_id": user_id, "created_at": draft.created_at or clock.now()}
+    created = None if owner.was_here else draft.created_at
+    values |= {"id": id_, "user_id": owner.id, "created_at": created or clock.now()}
     if isinstance(draft, TotpDraft):
         if len(draft.secret) < MIN_SECRET:
             raise Fault("secret", f"has fewer than {MIN_SECRET} bytes")
@@ -140,7 +155,7 @@ def _values(
             raise Fault("digits", "or period is none that an authenticator app has")
         if draft.algorithm not in ALGORITHMS:
             raise Fault("algorithm", f"is none of {', '.join(ALGORITHMS)}")
-        binding = Binding(SECRET, id_, user=user_id)
+        binding = Binding(SECRET, id_, user=owner.id)
         values["secret"] = ctx.services.sealing.seal(draft.secret, binding)
     elif isinstance(draft, PasskeyDraft):
         require_storable(cast(Table, Passkey.__table__), values)
@@ -154,7 +169,27 @@ def _values(
     return values
 
 
-def _insert(ctx: Context, rules: Rules, new: Sequence[Mapping[str, Any]]) -> None:
+def _tell(ctx: Context, new: Sequence[_New]) -> None:
+    """Mail those whose account could be signed in to before: it has one more way in."""
+    here = {each.owner.id for each in new if each.owner.was_here}
+    accounts = {
+        user.id: account_of(user) for user in ctx.db.scalars(select(User).where(User.id.in_(here)))
+    }
+    with_codes: set[uuid.UUID] = set()
+    for draft, _row, owner in new:
+        if owner.id not in accounts:
+            continue
+        if isinstance(draft, CodeDraft):
+            if owner.id not in with_codes:
+                notices.changed(ctx, accounts[owner.id], "recovery_codes_created", None)
+            with_codes.add(owner.id)
+        else:
+            is_app = isinstance(draft, TotpDraft)
+            kind: notices.Kind = "factor_added" if is_app else "passkey_added"
+            notices.changed(ctx, accounts[owner.id], kind, None)
+
+
+def _insert(ctx: Context, rules: Rules, new: Sequence[_New]) -> None:
     features.use(ctx, features.FACTORS)
     kinds: dict[type[Draft], tuple[Any, str]] = {
         TotpDraft: (TotpFactor, "totp"),
@@ -163,7 +198,7 @@ def _insert(ctx: Context, rules: Rules, new: Sequence[Mapping[str, Any]]) -> Non
     }
     causes: list[About] = []
     for draft_type, (model, kind) in kinds.items():
-        rows = [each["values"] for each in new if isinstance(each["draft"], draft_type)]
+        rows = [each.values for each in new if isinstance(each.draft, draft_type)]
         if not rows:
             continue
         ctx.db.execute(insert(model), rows)

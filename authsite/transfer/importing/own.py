@@ -31,7 +31,6 @@ from .row_values import (
     UserDraft,
     flag,
     moment,
-    new_id,
     number,
     required,
     text,
@@ -210,8 +209,9 @@ def group(row: Mapping[str, object]) -> GroupDraft:
 
 def membership(row: Mapping[str, object]) -> MembershipDraft:
     """A line of the type ``membership``. Raises `Fault`."""
-    user_id = new_id(SYSTEM, required(row, "user_id"))
-    return MembershipDraft(user_id, required(row, "group_name"), moment(row, "created_at"))
+    return MembershipDraft(
+        required(row, "user_id"), required(row, "group_name"), moment(row, "created_at")
+    )
 
 
 def _client_columns(row: Mapping[str, object], client_type: str) -> dict[str, object]:

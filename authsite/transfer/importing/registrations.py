@@ -12,8 +12,10 @@ from authsite.oauth.models import RESOURCE_SERVER, Client, ClientUri, Resource
 from authsite.platform.context import Context
 from authsite.platform.runtime.ids import as_client_id
 
-from .before import Before
-from .report import PRESENT, Outcome, Result, refused
+from . import clients
+from .before import Before, take_each
+from .own import SYSTEM
+from .report import Outcome, Result
 from .row_values import ClientUriDraft, Fault, ResourceDraft, require_storable
 from .rows import Row
 
@@ -28,12 +30,8 @@ def write_uris(
 ) -> list[Outcome]:
     """Write the URIs of ``rows`` in the transaction of ``ctx``; what became of every row."""
 
-    def take(row: Row) -> Result:
-        draft = read(row.values)
-        client_id = as_client_id(draft.client_id.lower())
-        type_ = _type_of(ctx, before, client_id)
-        if client_id is None or type_ is None:
-            raise Fault("client_id", f"is of a client that was not imported: {draft.client_id}")
+    def take(draft: ClientUriDraft) -> Result:
+        client_id, type_ = _own_client(ctx, before, draft.client_id)
         if draft.kind not in client_uris.KINDS.values():
             raise Fault("kind", f"is none of {', '.join(client_uris.KINDS.values())}")
         try:
@@ -48,19 +46,11 @@ def write_uris(
         if ctx.db.scalar(known):
             return "present"
         if not before.seen:
-            ctx.db.add(
-                ClientUri(
-                    id=uuid.uuid4(),
-                    client_id=client_id,
-                    kind=draft.kind,
-                    uri=draft.uri,
-                    position=draft.position,
-                )
-            )
-            ctx.db.flush()
+            values = {"id": uuid.uuid4(), **draft._asdict(), "client_id": client_id}
+            clients.add_uris(ctx, SYSTEM, [values])
         return "imported"
 
-    return [_outcome(row, "client_id", take) for row in rows]
+    return take_each(before, "client_uris", rows, read, take, column="client_id")
 
 
 def write_resources(
@@ -71,16 +61,17 @@ def write_resources(
 ) -> list[Outcome]:
     """Write the resources of ``rows``, as `write_uris`."""
 
-    def take(row: Row) -> Result:
-        draft = read(row.values)
+    def take(draft: ResourceDraft) -> Result:
         require_storable(_RESOURCES, {"uri": draft.uri, "scopes": draft.scopes})
         present = resources.find_row(ctx, draft.uri)
         if present:
-            if draft.created_at not in (None, present.created_at):
+            if draft.created_at != present.created_at:
                 raise Fault("uri", f"another resource has this URI: {draft.uri}")
             return "present"
-        client_id = as_client_id((draft.client_id or "").lower())
-        if draft.client_id and _type_of(ctx, before, client_id) != RESOURCE_SERVER:
+        client_id, type_ = None, RESOURCE_SERVER
+        if draft.client_id:
+            client_id, type_ = _own_client(ctx, before, draft.client_id)
+        if type_ != RESOURCE_SERVER:
             raise Fault("client_id", f"is of no resource server: {draft.client_id}")
         with ctx.db.begin_nested() as savepoint:
             server = None if before.seen else client_id
@@ -91,28 +82,26 @@ def write_resources(
                 savepoint.rollback()
         return "imported"
 
-    return [_outcome(row, "uri", take) for row in rows]
-
-
-def _type_of(ctx: Context, before: Before, client_id: UUID | None) -> str | None:
-    """The type of a client that is there, or that a dry run would have written."""
-    if client_id is None:
-        return None
-    stored = ctx.db.scalar(select(Client.type).where(Client.id == client_id))
-    return stored or before.clients.get(client_id)
-
-
-def _outcome(row: Row, name: str, take: Callable[[Row], Result]) -> Outcome:
-    named = row.values.get(name)
-    source_id = named if isinstance(named, str) else None
-    try:
-        if row.fault:
-            raise Fault(None, row.fault)
-        result = take(row)
-    except Fault as error:
-        return refused(row, source_id, error)
-    except ValueError as error:
-        return refused(row, source_id, Fault(None, str(error)))
-    return Outcome(
-        row.number, source_id, None, result, None, PRESENT if result == "present" else None
+    return take_each(
+        before,
+        "resources",
+        rows,
+        read,
+        take,
+        column="uri",
+        id_of=lambda draft: draft.uri,
+        key=resources.comparable,
     )
+
+
+def _own_client(ctx: Context, before: Before, given: str) -> tuple[UUID, str]:
+    """The id and the type of a client whose row was taken. Raises `Fault`."""
+    client_id = as_client_id(given.lower())
+    if client_id is None or not before.has_client(client_id):
+        raise Fault(
+            "client_id",
+            "is of a client that was not imported with this source, or whose row in it does not say"
+            f" when the client that is here was created: {given}",
+        )
+    stored = ctx.db.scalar(select(Client.type).where(Client.id == client_id))
+    return client_id, stored or before.clients[client_id]

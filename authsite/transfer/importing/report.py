@@ -3,6 +3,7 @@
 import csv
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, TextIO, get_args
 from uuid import UUID
 
@@ -14,7 +15,10 @@ PRESENT = "was imported before"
 
 
 class Outcome(NamedTuple):
-    """``present``: an earlier import has written the row. ``reason`` is None for ``imported``."""
+    """``present``: an earlier import has written the row. ``reason`` is None for ``imported``.
+
+    ``unsure``: the row says nothing of when the one that is here was created.
+    """
 
     row: int
     source_id: str | None
@@ -22,6 +26,12 @@ class Outcome(NamedTuple):
     result: Result
     field: str | None = None
     reason: str | None = None
+    unsure: bool = False
+
+    @property
+    def owner(self) -> Result | None:
+        """What the row is for others that hang on its id; None if none is taken."""
+        return None if self.unsure or self.result == "refused" else self.result
 
 
 def refused(row: Row, source_id: str | None, error: Fault | ValueError) -> Outcome:
@@ -42,11 +52,13 @@ class Report:
 
     ``rows``: a file that gets a line of JSON for each row that is not imported. ``ids``: one that
     gets the id in the source and our id of every row that is, now or before. What follows a
-    colon in a reason belongs to one row, and is not counted apart.
+    colon and a blank in a reason belongs to one row, and is not counted apart.
     """
 
     def __init__(self, table: str, rows: TextIO | None, ids: TextIO | None) -> None:
         self.table = table
+        self.ignored: Sequence[str] = ()
+        """The columns of the table that were not read."""
         self._rows = rows
         self._ids = csv.writer(ids) if ids else None
         if self._ids and ids and ids.tell() == 0:
@@ -59,7 +71,7 @@ class Report:
         for outcome in outcomes:
             self._results[outcome.result] += 1
             if outcome.result == "refused":
-                reason = (outcome.reason or "").partition(":")[0]
+                reason = (outcome.reason or "").partition(": ")[0]
                 self._reasons[f"{outcome.field}: {reason}" if outcome.field else reason] += 1
             if self._rows and outcome.result != "imported":
                 self._rows.write(f"{self._line(outcome)}\n")
@@ -82,7 +94,13 @@ class Report:
             f"{self.table}: {counts['imported']:,} imported, {counts['present']:,} imported before,"
             f" {counts['refused']:,} not imported"
         )
-        return [first, *(f"  {count:>8,}  {why}" for why, count in self._reasons.most_common())]
+        reasons = (f"  {count:>8,}  {why}" for why, count in self._reasons.most_common())
+        return [first, *reasons, *self.notes()]
+
+    def notes(self) -> list[str]:
+        """What people read beside the numbers."""
+        names = ", ".join(self.ignored)
+        return [f"{self.table}: columns ignored: {names}"] if names and self.taken else []
 
     def _line(self, outcome: Outcome) -> str:
         values = {

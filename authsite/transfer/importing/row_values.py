@@ -2,7 +2,7 @@
 
 import uuid
 from base64 import b32decode, b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
 
@@ -40,7 +40,8 @@ class UserDraft(NamedTuple):
     """The stored hash; None for a user without a password."""
     created_at: datetime | None
     updated_at: datetime | None = None
-    confirmed: bool = False
+    confirmed: bool | None = None
+    """False where the source says for certain that it is not; None: ``--confirmed`` decides."""
     confirmed_at: datetime | None = None
     disabled: bool = False
     disabled_at: datetime | None = None
@@ -137,7 +138,9 @@ class ClientDraft(NamedTuple):
     grant_types: str | None = None
     """Separated by blanks; None for those of the type."""
     columns: Mapping[str, Any] = {}
-    """The columns that are for clients of another authsite alone."""
+    """Further columns, of clients that sign people in with a code."""
+    uris: Sequence[str] = ()
+    """The redirect URIs, where the row of the client has them."""
 
 
 class ClientUriDraft(NamedTuple):
@@ -174,7 +177,7 @@ class GroupDraft(NamedTuple):
 class MembershipDraft(NamedTuple):
     """A user is in a group of another authsite."""
 
-    user_id: uuid.UUID
+    user_id: str
     group_name: str
     created_at: datetime | None
 
@@ -219,10 +222,10 @@ def base64url(field: str, given: str) -> bytes:
         raise Fault(field, "is not base64url") from None
 
 
-def reported_id(row: Mapping[str, object]) -> str | None:
+def reported_id(row: Mapping[str, object], column: str = "id") -> str | None:
     """The id of a row for a report, whatever else is wrong with it."""
     try:
-        return text(row, "id")
+        return text(row, column)
     except Fault:
         return None
 

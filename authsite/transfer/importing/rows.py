@@ -38,6 +38,10 @@ class Source(ABC):
         """The names of the columns, if the source has them apart from its rows."""
         return None
 
+    def ignored(self, _table: str) -> Sequence[str]:
+        """The columns that were not read, of a file that its operator has written."""
+        return ()
+
     @abstractmethod
     def size(self, table: str) -> int:
         """What `Row.done` is at the end: rows, or bytes."""

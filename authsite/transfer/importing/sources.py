@@ -1,7 +1,7 @@
 """Read the rows of a table: from a database, a dump of one, or a file of comma-separated values."""
 
 import csv
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -92,6 +92,7 @@ class CsvSource(Source):
     def __init__(self, files: Mapping[str, Path]) -> None:
         self._files = files
         self.files = [*files.values()]
+        self._asked: dict[str, set[str]] = defaultdict(set)
         csv.field_size_limit(_MAX_FIELD)
 
     def has(self, table: str) -> bool:
@@ -102,6 +103,9 @@ class CsvSource(Source):
 
     def size(self, table: str) -> int:
         return self._files[table].stat().st_size
+
+    def ignored(self, table: str) -> Sequence[str]:
+        return [each for each in self.columns(table) if each and each not in self._asked[table]]
 
     def columns(self, table: str) -> Sequence[str]:
         with Lines(self._files[table], "utf-8-sig") as lines:
@@ -123,7 +127,8 @@ class CsvSource(Source):
                 if fields is None:
                     return
                 if fields:
-                    yield _csv_row(reader.line_num + 1, names, fields, lines.read)
+                    asked = self._asked[table]
+                    yield _csv_row(reader.line_num + 1, names, fields, lines.read, asked)
 
 
 def _header(path: Path, lines: Lines) -> tuple[list[str], str]:
@@ -144,12 +149,27 @@ def _header(path: Path, lines: Lines) -> tuple[list[str], str]:
     return found, delimiter
 
 
-def _csv_row(number: int, names: Sequence[str], fields: Sequence[str], done: int) -> Row:
+class _Values(dict[str, object]):
+    """The values of a row, which notes the columns that are asked for."""
+
+    def __init__(self, values: Mapping[str, object], asked: set[str]) -> None:
+        super().__init__(values)
+        self._asked = asked
+
+    def get(self, name: str, default: object = None) -> object:
+        self._asked.add(name)
+        return super().get(name, default)
+
+
+def _csv_row(
+    number: int, names: Sequence[str], fields: Sequence[str], done: int, asked: set[str]
+) -> Row:
     if len(fields) != len(names):
         reason = f"has {len(fields)} fields, and the first line {len(names)}"
         return Row(number, {}, done, reason)
     given = zip(names, fields, strict=True)
-    return Row(number, {n: None if field in ("", r"\N") else field for n, field in given}, done)
+    values = {n: None if field in ("", r"\N") else field for n, field in given}
+    return Row(number, _Values(values, asked), done)
 
 
 def _engine(url: str) -> Engine:

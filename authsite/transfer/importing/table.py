@@ -14,7 +14,7 @@ def user(row: Mapping[str, object]) -> UserDraft:
         login_names={kind: text(row, kind) for kind in ("email", "username", "phone")},
         name=text(row, "name"),
         password=text(row, "password_hash"),
-        confirmed=flag(row, "confirmed"),
+        confirmed=flag(row, "confirmed") or None,
         confirmed_at=moment(row, "email_verified_at"),
         disabled=flag(row, "disabled"),
         created_at=moment(row, "created_at"),

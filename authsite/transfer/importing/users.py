@@ -14,16 +14,17 @@ from authsite.platform.i18n import translate
 from authsite.platform.installation import features
 from authsite.platform.passwords import imports
 from authsite.platform.runtime import clock
+from authsite.platform.runtime.ids import as_id
 from authsite.platform.settings import Settings, revealed
 from authsite.sign_in.fields import check_line, read_identifiers
 from authsite.sign_in.identifiers import Identifier
 from authsite.users.models import LoginName, User
 from authsite.users.service import find_reserved
 
+from .before import USERS, Before, user_key
 from .report import PRESENT, Outcome, refused
-from .row_values import FactorDraft, Fault, UserDraft, new_id, reported_id, require_storable, size
+from .row_values import FactorDraft, Fault, UserDraft, new_id, require_storable, size
 from .rows import Row
-from .seen import Seen
 
 MAX_SOURCE_ID = 255  # characters
 
@@ -41,8 +42,9 @@ class Rules(NamedTuple):
     """How the users of one import are taken.
 
     ``system``: whose ids the rows have, see `new_id`. ``confirmed``: every address counts as
-    confirmed. ``without_password``: users whose hash cannot be verified are taken without one.
-    ``seen``: for a dry run, what it would have written before.
+    confirmed of which the source does not say the contrary. ``without_password``: users whose hash
+    cannot be verified are taken without one. ``before``: the rows of the run so far; None for a
+    batch that is the whole run.
     """
 
     cfg: Settings
@@ -50,7 +52,7 @@ class Rules(NamedTuple):
     read_draft: ReadDraft
     confirmed: bool = False
     without_password: bool = False
-    seen: Seen | None = None
+    before: Before | None = None
 
 
 class Checked(NamedTuple):
@@ -79,22 +81,16 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
     """
     outcomes: list[Outcome] = []
     checked: list[Checked] = []
-    for row in rows:
-        source_id = reported_id(row.values)
+    before = rules.before or Before()
+    key = user_key(rules.system)
+    for row, draft in before.drafts(USERS, rows, rules.read_draft, outcomes, key=key):
         try:
-            if row.fault:
-                raise Fault(None, row.fault)
-            draft = rules.read_draft(row.values)
-            source_id = draft.source_id
             checked.append(_check(rules, row, draft))
         except (Fault, ValueError) as error:
-            outcomes.append(refused(row, source_id, error))
-    free = _free(ctx, rules, checked, outcomes)
-    if rules.seen:
-        rules.seen.add(
-            {each.id: each.values["created_at"] for each in free},
-            {name.key: each.id for each in free for name in each.names},
-        )
+            outcomes.append(refused(row, draft.source_id, error))
+    free = _free(ctx, before, checked, outcomes)
+    if before.seen:
+        before.seen.add({name.key: each.id for each in free for name in each.names})
     elif free:
         _insert(ctx, rules, free)
     outcomes += [
@@ -116,7 +112,7 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
     now = clock.now()
     displays = {item.kind: item.display for item in names}
     created = draft.created_at or now
-    confirmed = draft.confirmed or rules.confirmed
+    confirmed = rules.confirmed if draft.confirmed is None else draft.confirmed
     factors = draft.factors or FactorDraft(None, None, passkey_after_password=False)
     values = {
         "id": new_id(rules.system, draft.source_id),
@@ -158,7 +154,7 @@ def _password_hash(rules: Rules, stored: str | None) -> str | None:
 
 
 def _free(
-    ctx: Context, rules: Rules, checked: Sequence[Checked], outcomes: list[Outcome]
+    ctx: Context, before: Before, checked: Sequence[Checked], outcomes: list[Outcome]
 ) -> list[Checked]:
     """The users that can be inserted; the outcomes of the others are added to ``outcomes``."""
     ids = [each.id for each in checked]
@@ -169,14 +165,17 @@ def _free(
     keys = [name.key for name in logins]
     names = select(LoginName.key, LoginName.user_id).where(LoginName.key.in_(keys))
     owners |= {row.key: row.user_id for row in ctx.db.execute(names)}
-    if rules.seen:
-        present |= rules.seen.users(ids)
-        owners |= rules.seen.names(keys)
+    if before.seen:
+        owners |= before.seen.names(keys)
     free: list[Checked] = []
     for each in checked:
-        number, source_id = each.row.number, each.draft.source_id
-        if each.id in present and each.draft.created_at in (None, present[each.id]):
-            outcomes.append(Outcome(number, source_id, each.id, "present", None, PRESENT))
+        number, source_id, created_at = each.row.number, each.draft.source_id, each.draft.created_at
+        # An id that was computed from the source's is that of no user but one of an import.
+        unsure = created_at is None and as_id(source_id.lower()) is None
+        if each.id in present and (unsure or created_at == present[each.id]):
+            outcomes.append(
+                Outcome(number, source_id, each.id, "present", None, PRESENT, unsure=unsure)
+            )
             continue
         try:
             _require_free(each, present, owners)
@@ -184,7 +183,6 @@ def _free(
             outcomes.append(refused(each.row, source_id, fault))
             continue
         free.append(each)
-        present[each.id] = each.values["created_at"]
         owners |= {name.key: each.id for name in each.names}
     return free
 
@@ -193,6 +191,12 @@ def _require_free(
     each: Checked, present: Mapping[uuid.UUID, datetime], owners: Mapping[str, uuid.UUID | None]
 ) -> None:
     """Raise `Fault` if another user has the id or a login name."""
+    if each.id in present and each.draft.created_at is None:
+        raise Fault(
+            "id",
+            "a user with this id is here, and the row does not say when its user was created:"
+            f" {each.id}",
+        )
     if each.id in present:
         raise Fault(
             "id",

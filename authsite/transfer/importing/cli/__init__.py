@@ -8,6 +8,7 @@ from typing import Any, Literal
 import click
 
 from authsite.oauth.clients import MAX_SCOPE
+from authsite.oauth.models import CODE_TYPES
 from authsite.platform.command_line.shared import config_option, examples, json_option
 from authsite.transfer.importing import (
     allauth,
@@ -22,7 +23,7 @@ from authsite.transfer.importing import (
     registrations,
     table,
 )
-from authsite.transfer.importing.before import Before
+from authsite.transfer.importing.before import CLIENTS, GROUPS, Before
 
 from .parts import Options, Part, import_parts
 
@@ -117,8 +118,8 @@ def _import_options(system: str, users_table: str) -> Callable[[Callable[..., No
 @click.option(
     "--client-scope",
     metavar="SCOPES",
-    help="What each client may ask for; by default all of authsite.scopes for clients with the "
-    "password grant, as in Passport, and nothing for the others.",
+    help="What each client may ask for; by default all of authsite.scopes for clients that sign "
+    "users in, as in Passport, and nothing for those with client credentials alone.",
 )
 @click.option(
     "--client-secrets",
@@ -129,7 +130,8 @@ def _import_options(system: str, users_table: str) -> Callable[[Callable[..., No
     "--clients-with-redirect",
     is_flag=True,
     help="Import clients with a redirect URL and without the password grant for client "
-    "credentials (before Passport 13, which says what a client is for).",
+    "credentials, not for authorization codes (before Passport 13, which says what a client is "
+    "for).",
 )
 def passport_(
     options: Options,
@@ -146,12 +148,17 @@ def passport_(
         raise click.UsageError(
             f"--client-scope: authsite.scopes lacks {', '.join(sorted(unknown))}"
         )
-    scopes = {"password": scope, "personal": "" if client_scope is None else scope}
+    scopes = {
+        **dict.fromkeys(("password", *CODE_TYPES), scope),
+        "personal": "" if client_scope is None else scope,
+    }
+    before = Before()
     of_clients = passport.ClientOptions(scopes, client_secrets, clients_with_redirect)
     import_parts(
         options,
-        passport.user,
-        [_clients(options, passport.CLIENTS, partial(passport.client, of_clients))],
+        lambda _source: passport.user,
+        [_clients(options, before, passport.CLIENTS, partial(passport.client, of_clients))],
+        before=before,
     )
 
 
@@ -159,7 +166,8 @@ def passport_(
     "django",
     help=f"""Import the users of a Django project.
 
-    Users log in with their passwords. {SOURCES}
+    Users log in with their passwords. Where django-allauth is installed, its table
+    account_emailaddress decides which addresses are confirmed, whatever --confirmed says. {SOURCES}
 
     --factors also imports the authenticator apps and passkeys of django-allauth (table
     mfa_authenticator): secrets that are not encrypted, and passkeys of the same RP ID. Recovery
@@ -178,7 +186,12 @@ def django_(options: Options, with_factors: bool) -> None:
     before = Before()
     read_draft = partial(allauth.factor, options.cfg)
     more = [_factors(options, before, "factors", allauth.TABLE, read_draft)]
-    import_parts(options, django.user, more if with_factors else [], before=before)
+    import_parts(
+        options,
+        partial(django.user_reader, options.users_table),
+        more if with_factors else [],
+        before=before,
+    )
 
 
 @import_.command(
@@ -191,7 +204,7 @@ def django_(options: Options, with_factors: bool) -> None:
 )
 @_import_options("csv", table.USERS)
 def csv_(options: Options) -> None:
-    import_parts(options, table.user, [])
+    import_parts(options, lambda _source: table.user, [], before=Before())
 
 
 @import_.command(
@@ -219,12 +232,12 @@ def own_(options: Options) -> None:
     ]
     more += [
         Part(
-            "identities",
+            identities.IDENTITIES,
             own.IDENTITIES,
             (),
             lambda ctx, rows: identities.write(ctx, before, own.SYSTEM, rows),
         ),
-        _clients(options, own.CLIENTS, own.client, before),
+        _clients(options, before, own.CLIENTS, own.client),
         Part(
             "resources",
             own.RESOURCES,
@@ -238,7 +251,7 @@ def own_(options: Options) -> None:
             lambda ctx, rows: registrations.write_uris(ctx, before, own.client_uri, rows),
         ),
         Part(
-            "groups",
+            GROUPS,
             own.GROUPS,
             (),
             lambda ctx, rows: groups.write_groups(ctx, before, own.group, rows),
@@ -247,29 +260,29 @@ def own_(options: Options) -> None:
             "memberships",
             own.MEMBERSHIPS,
             (),
-            lambda ctx, rows: groups.write_memberships(ctx, before, own.membership, rows),
+            lambda ctx, rows: groups.write_memberships(
+                ctx, before, own.SYSTEM, own.membership, rows
+            ),
         ),
     ]
     read_user = partial(own.user, secrets=secrets)
-    import_parts(options, read_user, more, lambda: own.ExportSource(options.source), before)
+    import_parts(
+        options,
+        lambda _source: read_user,
+        more,
+        lambda: own.ExportSource(options.source),
+        before=before,
+    )
 
 
 def _factors(
     options: Options, before: Before, name: str, table: str, read_draft: factors.ReadFactor
 ) -> Part:
-    rules = factors.Rules(options.system, read_draft, after_password=name == "factors")
+    rules = factors.Rules(options.system, name, read_draft, after_password=name == "factors")
     return Part(name, table, (), lambda ctx, rows: factors.write(ctx, before, rules, rows))
 
 
-def _clients(
-    options: Options, table: str, read_draft: clients.ReadDraft, before: Before | None = None
-) -> Part:
-    rules = clients.Rules(
-        options.system,
-        read_draft,
-        options.cfg.bcrypt_cost,
-        dry=options.dry_run,
-        taken=before.clients if before else None,
-    )
+def _clients(options: Options, before: Before, table: str, read_draft: clients.ReadDraft) -> Part:
+    rules = clients.Rules(options.system, read_draft, options.cfg.bcrypt_cost, before)
     needed = ("id", "name")
-    return Part("clients", table, needed, lambda ctx, rows: clients.write(ctx, rules, rows))
+    return Part(CLIENTS, table, needed, lambda ctx, rows: clients.write(ctx, rules, rows))

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeAlias
 
 import click
 
@@ -13,15 +13,19 @@ from authsite.platform.command_line.shared import print_json, session, visible
 from authsite.platform.settings import Settings
 from authsite.platform.settings.service_urls import sqlite_file
 from authsite.transfer.importing import users
-from authsite.transfer.importing.before import Before
-from authsite.transfer.importing.report import Outcome, Report
-from authsite.transfer.importing.rows import Row, Source, SourceUnusable
+from authsite.transfer.importing.before import USERS, Before
+from authsite.transfer.importing.report import Report
+from authsite.transfer.importing.rows import Source, SourceUnusable
 from authsite.transfer.importing.run import WriteRows, run
 from authsite.transfer.importing.seen import Seen
 from authsite.transfer.importing.sources import open_source
 
 if TYPE_CHECKING:
     from authsite.platform.context import Context
+
+
+UserReader: TypeAlias = Callable[[Source], users.ReadDraft]
+"""Gets the source before its users are read."""
 
 
 class Options(NamedTuple):
@@ -51,37 +55,25 @@ class Part(NamedTuple):
 
 def import_parts(
     options: Options,
-    read_user: users.ReadDraft,
+    user_reader: UserReader,
     more: Sequence[Part],
     open_: Callable[[], Source] | None = None,
-    before: Before | None = None,
+    *,
+    before: Before,
 ) -> None:
     """Import the users, then the ``more`` parts, and print what became of them.
 
-    ``open_``: opens the source, if its URL or path does not tell how. ``before`` gets what became
-    of the users, for parts that refer to them. Raises `click.ClickException` for a source, an
-    output or a database that cannot be used, and if no row was imported, now or before.
+    ``user_reader`` may read what the rows of the users need first. ``open_``: opens the source, if
+    its URL or path does not tell how. ``before`` gets what became of the rows, for parts that refer
+    to them. Raises `click.ClickException` for a source, an output or a database that cannot be
+    used, and if no row was imported, now or before.
     """
     with ExitStack() as stack:
         seen = Seen() if options.dry_run else None
         if seen:
             stack.callback(seen.close)
-        earlier = before or Before()
-        earlier.seen = seen
-        rules = users.Rules(
-            options.cfg,
-            options.system,
-            read_user,
-            options.confirmed,
-            options.without_password,
-            seen,
-        )
-        of_users = Part(
-            "users",
-            options.users_table,
-            options.needed,
-            lambda ctx, rows: _users(ctx, rules, rows, earlier),
-        )
+        before.seen = seen
+        stack.callback(before.close)
         try:
             source = open_() if open_ else open_source(options.source, options.users_table)
             stack.callback(source.close)
@@ -96,11 +88,25 @@ def import_parts(
                 stack.enter_context(private_file(path)) if path else None
                 for path in (options.report, options.ids)
             ]
+            rules = users.Rules(
+                options.cfg,
+                options.system,
+                user_reader(source),
+                options.confirmed,
+                options.without_password,
+                before,
+            )
+            of_users = Part(
+                USERS,
+                options.users_table,
+                options.needed,
+                lambda ctx, rows: users.write(ctx, rules, rows),
+            )
             ctx = stack.enter_context(session(options.cfg))
-            reports = [_part(ctx, source, of_users, files)]
+            reports = [_part(ctx, before, source, of_users, files)]
             for part in more:
                 if source.has(part.table):
-                    reports.append(_part(ctx, source, part, files))
+                    reports.append(_part(ctx, before, source, part, files))
                 else:
                     click.echo(f"The source has no {part.name} (table {part.table}).", err=True)
         except SourceUnusable as error:
@@ -112,16 +118,9 @@ def import_parts(
         )
 
 
-def _users(
-    ctx: "Context", rules: users.Rules, rows: Sequence[Row], earlier: Before
-) -> list[Outcome]:
-    outcomes = users.write(ctx, rules, rows)
-    left_out = (each.source_id for each in outcomes if each.result == "refused")
-    earlier.refused_users.update(each.lower() for each in left_out if each)
-    return outcomes
-
-
-def _part(ctx: "Context", source: Source, part: Part, files: Sequence[TextIO | None]) -> Report:
+def _part(
+    ctx: "Context", before: Before, source: Source, part: Part, files: Sequence[TextIO | None]
+) -> Report:
     _require_columns(source, part)
     report = Report(part.name, *files)
     done = 0
@@ -130,9 +129,11 @@ def _part(ctx: "Context", source: Source, part: Part, files: Sequence[TextIO | N
         length=source.size(part.table), label=part.name, file=sys.stderr
     ) as progress_bar:
         for progress in run(ctx, source.rows(part.table), part.write):
+            before.commit(part.name, progress.outcomes)
             report.add(progress.outcomes)
             progress_bar.update(progress.done - done)
             done = progress.done
+    report.ignored = source.ignored(part.table)
     return report
 
 
@@ -150,6 +151,8 @@ def _require_columns(source: Source, part: Part) -> None:
 
 def _print(options: Options, reports: Sequence[Report]) -> None:
     if options.as_json:
+        for line in (line for report in reports for line in report.notes()):
+            click.echo(visible(line), err=True)
         counts: dict[str, object] = {report.table: report.counts() for report in reports}
         return print_json({**counts, "dry_run": options.dry_run})
     if options.dry_run:
