@@ -1,8 +1,6 @@
 """What ``authsite doctor --production`` tries out: the machine, the database, the mail server."""
 
 import shutil
-import smtplib
-import ssl
 import time
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -18,10 +16,11 @@ from authsite.platform.settings.service_urls import sqlite_file
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from authsite.platform.mail.transports.smtp import Tried
+
 MIB = 1024 * 1024
 DISK = (100 * MIB, 1024 * MIB)  # bytes; less is wrong, or to be changed
 HASH = (50, 1000)  # milliseconds that one hash should take
-TIMEOUT = 5  # seconds for the mail server
 
 _SERVER = """
 SELECT coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS encrypted,
@@ -142,43 +141,44 @@ def _mail(cfg: Settings) -> Iterator[Finding]:
     if cfg.mail_driver != "smtp":
         yield Finding("wrong", "mail-driver", f"{cfg.mail_driver} sends no mail: give smtp")
         return
+    from authsite.platform.mail.transports import SenderRejected, Unreachable
+    from authsite.platform.mail.transports.smtp import try_out
+
     server = smtp_server(cfg.smtp_url.reveal())
+    place = f"{server.host}:{server.port}"
     try:
-        _log_in(server)
-    except (smtplib.SMTPException, OSError) as error:
-        # The reply of a server may repeat what was sent to it.
-        cause = type(error).__name__ if isinstance(error, smtplib.SMTPException) else str(error)
+        tried = try_out(cfg)
+    except SenderRejected as error:
+        text = f"{place} takes no mail from {cfg.mail_from} ({error}): check mail-from and the user"
+        yield Finding("wrong", "mail-from", text)
+    except Unreachable as error:
         yield Finding(
             "wrong",
             "smtp-url",
-            f"{server.host}:{server.port} cannot be used ({cause}): check host, port, user, "
-            "password and certificate",
-        )
-        return
-    if server.tls == "none" and server.host not in ("localhost", "127.0.0.1", "::1"):
-        yield Finding(
-            "change",
-            "smtp-url",
-            f"mails travel to {server.host} unencrypted: give smtps://… or ?starttls=1",
+            f"{place} cannot be used ({error}): check host, port, user, password and certificate",
         )
     else:
-        yield Finding("ok", "smtp-url", f"{server.host}:{server.port} takes mails")
+        yield _encryption_of_mail(server, tried)
 
 
-def _log_in(server: SmtpServer) -> None:
-    """Connect as the sender does, without sending anything."""
-    context = ssl.create_default_context()
-    connection = (
-        smtplib.SMTP_SSL(server.host, server.port, timeout=TIMEOUT, context=context)
-        if server.tls == "implicit"
-        else smtplib.SMTP(server.host, server.port, timeout=TIMEOUT)
-    )
-    with connection:
-        if server.tls == "starttls":
-            connection.starttls(context=context)
-        if server.username and server.password:
-            connection.login(server.username, server.password.reveal())
-        connection.noop()
+def _encryption_of_mail(server: SmtpServer, tried: "Tried") -> Finding:
+    if tried.local:
+        return Finding("ok", "smtp-url", f"{server.host}:{server.port} takes mails")
+    if tried.verified:
+        text = f"{server.host}:{server.port} takes mails, over TLS with a verified certificate"
+        return Finding("ok", "smtp-url", text)
+    if tried.encrypted:
+        text = (
+            f"mails travel to {server.host} encrypted, but its certificate is not verified: give "
+            "?starttls=1 or smtps://…"
+        )
+    else:
+        cause = f", since TLS fails ({tried.tls_failure})" if tried.tls_failure else ""
+        text = (
+            f"mails travel to {server.host} unencrypted{cause}: give smtps://… or ?starttls=1, "
+            "which needs a server that offers TLS"
+        )
+    return Finding("change", "smtp-url", text)
 
 
 def _hashing(cost: int) -> Finding:

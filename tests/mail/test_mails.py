@@ -4,6 +4,8 @@ import re
 import uuid
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
+from email.header import decode_header
+from email.utils import parseaddr
 
 import pytest
 from bs4 import BeautifulSoup
@@ -14,6 +16,7 @@ from authsite.platform.mail.message import compose
 from authsite.platform.mail.rendering import TEMPLATES, render
 from authsite.platform.runtime.catalogs import LANGUAGES
 from authsite.platform.settings import load
+from authsite.platform.settings.mailboxes import Mailbox
 from tests.support.mails import html_of, link_in, put, text_of
 from tests.support.site import SECRET
 
@@ -37,8 +40,12 @@ AGENT = "Mozilla/5.0 (Windows NT 10.0; rv:128.0) Gecko/20100101 Firefox/128.0"
 TRICKS = '"><script>alert(1)</script>\r\nBcc: eve@evil.example'
 
 
-def mail(kind, *, link=LINK, name="Ann Lee", language="en", base="https://a.org", other=None,
-         stored=None, **settings):  # fmt: skip
+def mail(kind, **how):
+    return message_from_bytes(raw_mail(kind, **how), policy=policy.default)
+
+
+def raw_mail(kind, *, link=LINK, name="Ann Lee", language="en", base="https://a.org", other=None,
+             stored=None, **settings):  # fmt: skip
     cfg = load({"authsite.secret": SECRET, **{f"authsite.{k}": v for k, v in settings.items()}}, {})
     row = ClaimedMail(
         id=uuid.UUID(int=7), kind=kind, user_id=None, address="o'hara+x@example.com",
@@ -51,8 +58,7 @@ def mail(kind, *, link=LINK, name="Ann Lee", language="en", base="https://a.org"
         language=stored,
     )  # fmt: skip
     rendered = render(content, row, cfg, NOW)
-    raw = compose(row, rendered, cfg, NOW).message.as_bytes()
-    return message_from_bytes(raw, policy=policy.default)
+    return compose(row, rendered, cfg, NOW).message.as_bytes()
 
 
 def words(html):
@@ -222,3 +228,26 @@ def test_a_registration_with_a_hostile_name_mails_nothing_of_it(site):
 def test_a_mail_without_a_recipient_is_not_sent(site):
     put(site, "reset", user_id=None, expires_at=datetime.now(UTC) + timedelta(hours=1))
     assert site.mails() == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Acme, Inc.",
+        "Dr. Smith: Co",
+        "Müller (EU)",
+        "Müller, EU",
+        r'The "Best" \ Site',
+        "日本, 株式会社",
+        "Long, Name " * 11 + "X",
+        "Lang, Nüme " * 11 + "X",
+        "=?utf-8?q?X?=",
+    ],
+)
+def test_every_name_of_a_sender_arrives_as_it_was_written(name):
+    sender = str(Mailbox(name, "a@example.org"))
+    raw = raw_mail("welcome", **{"mail-from": sender})
+    written, address = parseaddr(message_from_bytes(raw)["From"])
+    assert address == "a@example.org"
+    parts = decode_header(written)
+    assert "".join(t.decode(c) if c else str(t) for t, c in parts) == name

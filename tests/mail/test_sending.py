@@ -6,10 +6,14 @@ from datetime import timedelta
 from threading import Event
 
 import pytest
+from sqlalchemy import update
 from sqlalchemy.exc import SQLAlchemyError
+from structlog.testing import capture_logs
 
 from authsite.platform.mail import leases
 from authsite.platform.mail.builder import MAIL_BUILDERS, MailContent
+from authsite.platform.mail.listed import facts
+from authsite.platform.mail.models import OutboxMessage
 from authsite.platform.mail.sender import make_job, open_sender, send_batch
 from authsite.platform.mail.transports import Unreachable
 from authsite.platform.runtime import clock
@@ -88,10 +92,28 @@ def test_a_mail_that_is_not_needed_any_more_is_dropped(site, smtp):
 def test_a_refused_recipient_is_dead_at_once_with_the_reason(site, smtp):
     smtp.mode = "refuse"
     id_ = put(site, "note")
-    assert send_all(site.app.registry) == {"dead": 1}
+    with capture_logs() as logs:
+        assert send_all(site.app.registry) == {"dead": 1}
+    assert [line["reason"] for line in logs] == ["550 5.1.1 No such mailbox"]
     dead = row(site, id_)
     assert (dead.state, dead.delivery_attempts) == ("dead", 1)
     assert dead.last_error == "refused: 550 5.1.1 No such mailbox"
+
+
+def test_a_rejected_sender_makes_mails_wait_and_the_servers_words_are_seen(site, smtp):
+    smtp.mode = "sender"
+    id_ = put(site, "note")
+    with capture_logs() as logs:
+        assert send_all(site.app.registry) == {"waiting": 1}
+    words = "553 5.7.1 <a…@example.com>: Sender address rejected: not owned by user"
+    [line] = [line for line in logs if line["event"] == "mail_sender_rejected"]
+    assert (line["log_level"], line["mail"], line["reason"]) == ("warning", str(id_), words)
+    [listed] = [facts(row(site, id_))]
+    assert (listed["state"], listed["last_error"]) == ("failed", f"we may not send: {words}")
+    smtp.mode = "ok"
+    with site.db() as db:
+        db.execute(update(OutboxMessage).values(next_attempt_at=clock.now()))
+    assert send_all(site.app.registry) == {"sent": 1}
 
 
 @pytest.mark.control("M05")

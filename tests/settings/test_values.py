@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authsite.platform.settings import Secret, duration, service_urls, smtp_server, values
+from authsite.platform.settings import (
+    Secret,
+    duration,
+    mailboxes,
+    service_urls,
+    smtp_server,
+    values,
+)
 from authsite.platform.settings.durations import duration_or_forever
 from tests.support.settings import accepted, refused, unhurried
 
@@ -139,18 +146,48 @@ def test_colors_and_regions():
     refused(values.region, "UK", "Germany", "")
 
 
-def test_a_sender_is_one_address():
-    for text in ("a@b.test", "A site <a+b@b.test>", "<a@localhost>"):
-        assert values.mail_address(text) == text
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("a@b.test", "a@b.test"),
+        ("A site <a+b@b.test>", "A site <a+b@b.test>"),
+        ("<a@localhost>", "a@localhost"),
+        ('"Acme, Inc." <a@b.test>', '"Acme, Inc." <a@b.test>'),
+        ("Acme, Inc. <a@b.test>", '"Acme, Inc." <a@b.test>'),
+        ("Dr. Smith: Co <a@b.test>", '"Dr. Smith: Co" <a@b.test>'),
+        ("Müller (EU) <a@b.test>", '"Müller (EU)" <a@b.test>'),
+        (r'"The \"Best\" Site" <a@b.test>', r'"The \"Best\" Site" <a@b.test>'),
+        ('"Plain" <a@b.test>', "Plain <a@b.test>"),
+    ],
+)
+def test_a_sender_is_one_address_with_a_name_that_is_quoted_if_it_has_to_be(text, canonical):
+    assert mailboxes.mail_address(text) == canonical
+    assert mailboxes.mail_address(canonical) == canonical
+
+
+def test_a_sender_is_not_several_addresses_nor_half_of_one():
     refused(
-        values.mail_address,
+        mailboxes.mail_address,
         *("a", "a@b@c", "a@b, c@d", "A <a@b", "a@b\nBcc: c@d", "<>", "x <y> <a@b>", "a b@c"),
+        *("a@b.test, B <c@d.test>", '"A <a@b.test>', '"A" B <a@b.test>', "A <a@b.test> B"),
     )
 
 
 def test_one_line_is_short_and_printable():
     assert values.single_line(5)("Grün!") == "Grün!"
     refused(values.single_line(5), "longer", "a\nb", "a\u202eb")
+
+
+def test_the_name_for_the_mail_server_is_a_host_or_an_address():
+    for text, name in (
+        ("Mail.example.org", "mail.example.org"),
+        ("192.0.2.1", "[192.0.2.1]"),
+        ("[192.0.2.1]", "[192.0.2.1]"),
+        ("[IPv6:2001:DB8::1]", "[IPv6:2001:db8::1]"),
+        ("2001:db8::1", "[IPv6:2001:db8::1]"),
+    ):
+        assert service_urls.smtp_helo(text) == name
+    refused(service_urls.smtp_helo, "", "a b", "a\r\nMAIL FROM:<x@y>", "[1.2.3]", "mail_\u00fc")
 
 
 def test_hsts_is_host_subdomains_or_off():

@@ -2,6 +2,7 @@
 
 import ssl
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -33,12 +34,15 @@ class Authority:
 
 
 def make_certificate(folder, host="localhost"):
-    """A self-signed certificate and its key for ``host``, in one PEM file; its path."""
+    """A self-signed certificate and its key for ``host``, in one PEM file; its path.
+
+    ``host``: a name, or an IPv4 address.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(host)
     certificate = (
         _unsigned(name, name, key)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_host(host)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())
     )
@@ -52,6 +56,10 @@ def server_context(path):
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(path)
     return context
+
+
+def _host(text):
+    return x509.IPAddress(ip_address(text)) if text[-1].isdigit() else x509.DNSName(text)
 
 
 def _name(common):

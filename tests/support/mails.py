@@ -2,7 +2,9 @@
 
 import email.policy
 import re
+import uuid
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 
@@ -89,3 +91,20 @@ def row(site, id_):
     """One row of the outbox."""
     with site.db() as db:
         return db.get(OutboxMessage, id_)
+
+
+def send_one(cfg, text="Hello\n", subject="A note"):
+    """Send a mail to ann@example.com over the transport of these settings."""
+    from authsite.platform.mail.leases import ClaimedMail
+    from authsite.platform.mail.message import compose
+    from authsite.platform.mail.rendering import Rendered
+    from authsite.platform.mail.transports.driver import open_transport
+
+    now = datetime(2026, 11, 20, 18, 4, tzinfo=UTC)
+    row_ = ClaimedMail(
+        id=uuid.uuid4(), kind="note", user_id=None, address="ann@example.com", page_url=None,
+        base_url=None, language="en", expires_at=None, created_at=now, give_up_at=now,
+        lease_until=now,
+    )  # fmt: skip
+    mail = compose(row_, Rendered(subject, text, "<p>Grüße</p>"), cfg, now)
+    open_transport(cfg)(mail, lambda: None)

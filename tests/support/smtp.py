@@ -11,13 +11,14 @@ from aiosmtpd.smtp import AuthResult
 
 from tests.support.servers import free_port
 
-MODES = ("ok", "refuse", "4xx", "hang", "drop", "drop after ok", "refuse all")
+MODES = ("ok", "refuse", "sender", "4xx", "hang", "drop", "drop after ok", "refuse all")
 
 
 class MailServer:
     """What the server took, and how it behaves: ``mode`` is one of MODES, ``per_address`` wins.
 
-    ok: takes the mail. refuse: 550 to the recipient. 4xx: 451 to the recipient. hang: no answer
+    ok: takes the mail. refuse: 550 to the recipient. sender: 553, since the
+    sender is not ours to use. 4xx: 451 to the recipient. hang: no answer
     to the recipient. drop: hangs up after DATA without an answer. drop after ok: takes the mail,
     says so, hangs up. refuse all: 530 to the sender, as a server that wants a login.
     """
@@ -56,6 +57,8 @@ class MailServer:
         mode = self.per_address.get(address, self.mode)
         if mode == "refuse":
             return "550 5.1.1 No such mailbox"
+        if mode == "sender":
+            return f"553 5.7.1 <{address}>: Sender address rejected: not owned by user"
         if mode == "4xx":
             return "451 4.3.0 Try again later"
         if mode == "hang":

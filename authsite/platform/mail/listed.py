@@ -17,16 +17,14 @@ def facts(item: OutboxMessage) -> dict[str, str | int | None]:
         "to": shortened(item.address),
         "state": "failed" if failed else item.state,
         "attempts": item.delivery_attempts,
-        "last_error": _without(item.address, item.last_error),
+        "last_error": (without_address(item.address, item.last_error) if item.last_error else None),
         "next_attempt_at": clock.rfc3339(item.next_attempt_at) if waiting else None,
         "created_at": clock.rfc3339(item.created_at),
     }
 
 
-def _without(address: str, error: str | None) -> str | None:
+def without_address(address: str, error: str) -> str:
     """The error of a mail server, which often repeats the address, without it."""
-    if error is None:
-        return None
     return re.sub(re.escape(address), lambda _: shortened(address), error, flags=re.IGNORECASE)
 
 

@@ -3,16 +3,43 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from email.header import Header
+from email.headerregistry import Address
 from email.message import EmailMessage
-from email.utils import formataddr, parseaddr
+from email.policy import EmailPolicy
 
 from authsite.platform.settings import Settings
+from authsite.platform.settings.mailboxes import Mailbox, mailbox
 
 from .leases import ClaimedMail
 from .rendering import Rendered
 
 # SMTP allows 998 octets in a line (RFC 5321, 4.5.3.1.6); some servers count the line end twice.
 _MAX_LINE = 990
+
+
+class _Policy(EmailPolicy):
+    """The default policy, which leaves out quotes where it folds a From with a long name."""
+
+    def fold(self, name: str, value: str) -> str:
+        if name != "From":
+            return str(super().fold(name, value))
+        [address] = value.addresses  # type: ignore[attr-defined]
+        sender = Mailbox(address.display_name, address.addr_spec)
+        return f"{name}: {_written(sender)}{self.linesep}"
+
+    def fold_binary(self, name: str, value: str) -> bytes:
+        if name != "From":
+            return bytes(super().fold_binary(name, value))
+        return self.fold(name, value).encode("ascii")
+
+
+def _written(sender: Mailbox) -> str:
+    """The mailbox in ASCII: a name in quotes if it needs them, or encoded (RFC 2047)."""
+    name = sender.name
+    if name.isascii() and "=?" not in name:
+        return str(sender)
+    return f"{Header(name, 'utf-8', header_name='From').encode()} <{sender.address}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +60,9 @@ def compose(row: ClaimedMail, rendered: Rendered, cfg: Settings, now: datetime) 
     Headers contain text from the settings and the recipient's address, which `outbox.put` has
     checked; no other input of a user.
     """
-    display, sender = parseaddr(cfg.mail_from)
-    message = EmailMessage()
-    message["From"] = formataddr((display, sender))
+    name, sender = mailbox(cfg.mail_from)
+    message = EmailMessage(policy=_Policy())
+    message["From"] = Address(display_name=name, addr_spec=sender)
     message["To"] = row.address
     message["Subject"] = rendered.subject
     message["Date"] = now

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from .leases import ClaimedMail, Outcome
+from .listed import without_address
 from .outbox import KEEP_TRYING
 
 log = structlog.get_logger("authsite.outbox")
@@ -26,7 +27,8 @@ def retry_outcome(
     the outcome is ``dead``.
     """
     if now >= row.give_up_at:
-        log.warning("mail_dead", mail=str(row.id), kind=row.kind)
+        words = without_address(row.address, reason)
+        log.warning("mail_dead", mail=str(row.id), kind=row.kind, reason=words)
         return Outcome(row.id, "dead", now, f"given up after 24 hours: {reason}")
     age = now - (row.give_up_at - KEEP_TRYING)
     shortest, longest = delays

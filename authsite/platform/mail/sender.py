@@ -22,6 +22,7 @@ from authsite.platform.runtime.spans import span
 
 from .builder import MAIL_BUILDERS, MailJob
 from .leases import ClaimedMail, Outcome, claim, record_outcomes, release, renew
+from .listed import without_address
 from .message import compose
 from .rendering import render
 from .retries import SERVER_DELAYS, jittered, retry_outcome
@@ -29,6 +30,7 @@ from .transports import (
     MIN_LEASE_AT_SEND,
     LeaseLost,
     PermanentFailure,
+    SenderRejected,
     TemporaryFailure,
     Transport,
     Unreachable,
@@ -115,8 +117,12 @@ def deliver(sender: Sender, row: ClaimedMail) -> Outcome:
         with span("send mail"):
             sender.transport(mail, lambda: _ensure_lease(sender, row))
     except PermanentFailure as error:
-        log.warning("mail_rejected", mail=str(row.id), kind=row.kind)
+        log.warning("mail_rejected", mail=str(row.id), kind=row.kind, reason=_reason(row, error))
         return Outcome(row.id, "dead", clock.now(), f"refused: {error}")
+    except SenderRejected as error:
+        reason = _reason(row, error)
+        log.warning("mail_sender_rejected", mail=str(row.id), kind=row.kind, reason=reason)
+        return retry_outcome(row, clock.now(), f"we may not send: {error}")
     except TemporaryFailure as error:
         return retry_outcome(row, clock.now(), f"not now: {error}")
     except (Unreachable, LeaseLost, SQLAlchemyError):
@@ -127,6 +133,11 @@ def deliver(sender: Sender, row: ClaimedMail) -> Outcome:
         return retry_outcome(row, clock.now(), f"{type(error).__name__}, see the log")
     log.info("mail_sent", mail=str(row.id), kind=row.kind)
     return Outcome(row.id, "sent", clock.now())
+
+
+def _reason(row: ClaimedMail, error: Exception) -> str:
+    """The server's words, without the address: it is not for the log."""
+    return without_address(row.address, str(error))
 
 
 def _ensure_lease(sender: Sender, row: ClaimedMail) -> None:

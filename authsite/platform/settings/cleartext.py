@@ -27,8 +27,8 @@ def unencrypted(urls: Iterable[str] | str | None) -> str:
     )
 
 
-def password_in_clear(settings: Settings) -> str:
-    """The host that gets the password of ``smtp-url`` without TLS; empty if there is none."""
+def password_without_tls(settings: Settings) -> str:
+    """The host of ``smtp-url`` that gets a password by TLS only if it offers it; else empty."""
     if settings.smtp_url is None or settings.mail_driver != "smtp":
         return ""
     server = smtp_server(settings.smtp_url.reveal())

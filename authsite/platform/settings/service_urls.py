@@ -7,7 +7,7 @@ from typing import Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from .secret import Secret
-from .urls import host_name
+from .urls import host_name, is_address
 
 _DATABASE = re.compile(r"(sqlite(\+pysqlite)?:///?|postgres(ql)?(\+psycopg)?://).*")
 _RELATIVE_FILE = re.compile(r"(sqlite(?:\+pysqlite)?:///)(?!/|:memory:|file:)(.+)")
@@ -32,7 +32,11 @@ _SMTP_ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class SmtpServer:
-    """A mail server. Unless ``tls`` is ``none``, TLS is required and the certificate verified."""
+    """A mail server. Unless ``tls`` is ``none``, TLS is required and the certificate verified.
+
+    With ``none`` TLS is used if the server offers it, and required to send a password to another
+    machine.
+    """
 
     host: str
     port: int
@@ -163,3 +167,21 @@ def _smtp_server(url: str) -> SmtpServer:
         password=Secret(unquote(parts.password, errors="strict")) if parts.password else None,
         tls="implicit" if implicit else "starttls" if starttls == ["1"] else "none",
     )
+
+
+def smtp_helo(text: str) -> str:
+    """The name in EHLO: a host name, or an address, which gets brackets (RFC 5321, 4.1.3)."""
+    name = text.strip("[]")
+    try:
+        return mail_client_name(host_name(re.sub("^ipv6:", "", name, flags=re.IGNORECASE)))
+    except ValueError:
+        raise ValueError(
+            "give a host name such as auth.example.org, or an address such as [192.0.2.1]"
+        ) from None
+
+
+def mail_client_name(host: str) -> str:
+    """A canonical host as EHLO writes it."""
+    if host.startswith("["):
+        return f"[IPv6:{host[1:-1]}]"
+    return f"[{host}]" if is_address(host) else host

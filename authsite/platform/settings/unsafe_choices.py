@@ -5,7 +5,7 @@ from datetime import timedelta
 from importlib.util import find_spec
 
 from .agent_rules import AGENT_RULES
-from .cleartext import password_in_clear, unencrypted, unencrypted_rule
+from .cleartext import password_without_tls, unencrypted, unencrypted_rule
 from .definitions import DEFINITIONS, Settings
 from .durations import format_duration
 from .errors import InvalidSetting
@@ -175,8 +175,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "smtp-password-in-clear",
         "smtp_url",
-        password_in_clear,
-        "the password travels to {found} without TLS: add ?starttls=1 or give smtps://",
+        password_without_tls,
+        "it does not say how the connection to {found} is encrypted, and without TLS and a verified"
+        " certificate the password is not sent: add ?starttls=1 or give smtps://",
         REFUSED,
     ),
     *(

@@ -6,7 +6,8 @@ from ipaddress import ip_address
 from types import MappingProxyType
 from urllib.parse import SplitResult, urlsplit
 
-from .values import list_of, mail_address
+from .mailboxes import mail_address
+from .values import list_of
 
 _PORTS = {"http": 80, "https": 443}
 # ASCII without blanks, quotes and backslash, which browsers read as a slash (RFC 3986).

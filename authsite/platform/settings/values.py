@@ -286,12 +286,3 @@ def client_id(text: str) -> str:
     if not re.fullmatch(r"[!-~]{1,255}", text):
         raise ValueError("give the id that `authsite client create` printed")
     return text
-
-
-def mail_address(text: str) -> str:
-    """A sender on one line: ``address`` or ``Name <address>``."""
-    match = re.fullmatch(r'(?:[^<>@,;"]*<([^<>\s]+)>|([^<>\s]+))', text)
-    address = (match[1] or match[2]) if match and text.isprintable() else ""
-    if not re.fullmatch(r"[!#-'*+/-9=?A-Z^-~.-]{1,64}@[A-Za-z0-9._-]{1,253}", address):
-        raise ValueError("give one address: noreply@example.org or My site <noreply@example.org>")
-    return text

@@ -22,6 +22,10 @@ class TemporaryFailure(Exception):
     """The server defers this mail; it may accept another one."""
 
 
+class SenderRejected(TemporaryFailure):
+    """The server rejects us as the sender of this mail; once that is mended it may accept it."""
+
+
 class Unreachable(Exception):
     """No mail can be sent: the server is down, hangs, rejects us, or fails verification."""
 

@@ -1,42 +1,39 @@
-"""The driver ``smtp``: pyramid_mailer's mailer on a hardened connection.
-
-The mailer's STARTTLS does not verify certificates before Python 3.13, it ends lines with LF alone,
-and it fails when a server closes the connection after it has accepted the mail. `_HardenedSMTP`
-corrects this.
-"""
+"""The driver ``smtp``: pyramid_mailer's mailer on the connection of `smtp_connection`."""
 
 import re
 import smtplib
-import socket
-import ssl
 from email.message import EmailMessage, Message
-from functools import cache
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from pyramid_mailer.mailer import SMTPMailer
 
 from authsite.platform.mail.message import Mail
 from authsite.platform.settings import Settings, SmtpServer, smtp_server
-from authsite.platform.settings.urls import host_name, is_loopback
+from authsite.platform.settings.mailboxes import mailbox
 
 from . import (
     BeforeSend,
     LeaseLost,
     PermanentFailure,
+    SenderRejected,
     TemporaryFailure,
     Transport,
     Unreachable,
 )
+from .smtp_connection import Connection, connect, reason_of, reply_text, without_password
 
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
-
-TIMEOUT = 10  # seconds, for each reply
-# Seconds for the reply to the message itself. A server that scans the mail may be slow, and if we
-# give up it has often accepted the mail: the next attempt would send a second copy (RFC 5321,
-# section 4.5.3.2.6). With the two replies before it this stays below `MIN_LEASE_AT_SEND`.
-DATA_TIMEOUT = 30
-_LINE_END = re.compile(rb"\r\n|\r|\n")
+# RFC 3463, and the list of the IANA for its enhanced status codes: no such mailbox or domain
+# (5.1.1 to 5.1.3, 5.1.6, 5.1.10), the mailbox is closed, full or too small (5.2.1 to 5.2.3), and
+# the content of the message (5.3.4, 5.6.x). What words say beside them decides nothing.
+_ABOUT_MAIL = re.compile(r"5\.(1\.(1|2|3|6|10)|2\.[123]|3\.4|6\.\d{1,3})\b")
+# Policy, permission and signatures (5.7.x), the sender's address (5.1.7, 5.1.8), a limit of what we
+# may send (5.4.5, Gmail), no right to send as this address (5.2.252, Exchange).
+_ABOUT_SENDER = re.compile(r"5\.(7\.\d{1,3}|1\.[78]|4\.5|2\.252)\b")
+# Servers without such a code, as Amazon SES and Exim.
+_SENDER_WORDS = re.compile(
+    r"\bsender\b|\bsend ?as|\bnot verified\b|\bunverified\b|\brelay|\bauthenticat|\bmail from\b",
+    re.IGNORECASE,
+)
 
 
 def transport(cfg: Settings) -> Transport:
@@ -44,18 +41,59 @@ def transport(cfg: Settings) -> Transport:
     server = smtp_server(cfg.smtp_url.reveal())
 
     def send(mail: Mail, before_send: BeforeSend) -> None:
-        mailer = _Mailer(server, before_send)
+        connection = connect(cfg)
+        connection.before_send = before_send
         try:
-            mailer.send(mail.sender, [mail.recipient], _Encoded(mail.message))
+            _Mailer(connection).send(mail.sender, [mail.recipient], _Encoded(mail.message))
         except LeaseLost:
             raise
-        # RuntimeError: the mailer's own, such as required TLS that the server does not offer.
+        # RuntimeError: the mailer's own.
         except (smtplib.SMTPException, OSError, RuntimeError) as error:
-            raise _classify(error) from error
+            raise failure(error, server) from error
         finally:
-            mailer.close()
+            connection.close()
 
     return send
+
+
+class Tried(NamedTuple):
+    """How a connection was that the server takes mails over."""
+
+    local: bool
+    encrypted: bool
+    verified: bool
+    tls_failure: str
+
+
+def try_out(cfg: Settings) -> Tried:
+    """Do all that the sender does before the message itself.
+
+    The server is asked to take a mail from ``mail-from`` to that address: it may reject our name
+    or the sender only then. Raises `Unreachable`, `SenderRejected`.
+    """
+    server, address = smtp_server(cfg.smtp_url.reveal()), mailbox(cfg.mail_from).address
+    connection = connect(cfg)
+    tried = Tried(
+        local=connection.is_local(server.host),
+        encrypted=connection.encrypted,
+        verified=connection.verified,
+        tls_failure=connection.tls_failure,
+    )
+    try:
+        code, reply = connection.mail(address)
+        if code != 250:
+            raise smtplib.SMTPSenderRefused(code, reply, address)
+        code, reply = connection.rcpt(address)
+        if code not in (250, 251):
+            raise smtplib.SMTPRecipientsRefused({address: (code, reply)})
+        connection.rset()
+    except (smtplib.SMTPException, OSError) as error:
+        cause = failure(error, server)
+        if isinstance(cause, (Unreachable, SenderRejected)):
+            raise cause from error
+    finally:
+        connection.quit()
+    return tried
 
 
 class _Encoded(Message):
@@ -73,113 +111,31 @@ class _Encoded(Message):
         return self._content
 
 
-class _HardenedSMTP(smtplib.SMTP):
-    """A connection that begins unencrypted."""
-
-    _server: SmtpServer
-    _before_send: BeforeSend
-    _timeouts: tuple[int, ...] = ()  # of the next replies
-
-    def prepare(self, server: SmtpServer, before_send: BeforeSend) -> None:
-        self._server = server
-        self._before_send = before_send
-
-    def starttls(self, *_arguments: object, **_options: object) -> tuple[int, bytes]:
-        return super().starttls(context=ssl.create_default_context())
-
-    def login(
-        self, user: str, password: str, *, initial_response_ok: bool = True
-    ) -> tuple[int, bytes]:
-        encrypted = isinstance(self.sock, ssl.SSLSocket)
-        if not encrypted and not is_loopback(host_name(self._server.host)):
-            raise smtplib.SMTPException(
-                "the server offers no TLS, and the password is not sent in the clear: "
-                "use smtps:// or another port"
-            )
-        return super().login(user, password, initial_response_ok=initial_response_ok)
-
-    def data(self, msg: "ReadableBuffer | str") -> tuple[int, bytes]:
-        self._before_send()
-        self._timeouts = (TIMEOUT, DATA_TIMEOUT)
-        content = msg.encode("ascii") if isinstance(msg, str) else msg
-        # The mailer passes bare LF, which strict servers reject (SMTP smuggling).
-        return super().data(_LINE_END.sub(b"\r\n", content))
-
-    def getreply(self) -> tuple[int, bytes]:
-        if self._timeouts and self.sock is not None:
-            self.sock.settimeout(self._timeouts[0])
-            self._timeouts = self._timeouts[1:]
-        return super().getreply()
-
-    def quit(self) -> tuple[int, bytes]:
-        # The server has accepted the mail: an error now must not cause a second delivery.
-        try:
-            if self.sock is not None:
-                self.sock.settimeout(1)
-            return super().quit()
-        except (smtplib.SMTPException, OSError):
-            return 221, b""
-
-
-class _HardenedSMTPS(_HardenedSMTP, smtplib.SMTP_SSL):
-    """A connection that is encrypted from its first byte."""
-
-
 class _Mailer(SMTPMailer):
-    """pyramid_mailer's mailer for one mail."""
+    """pyramid_mailer's mailer for one mail, over a connection that is ready for it."""
 
-    def __init__(self, server: SmtpServer, before_send: BeforeSend) -> None:
-        super().__init__(
-            hostname=server.host,
-            port=server.port,
-            username=server.username,
-            password=server.password.reveal() if server.password else None,
-            force_tls=server.tls == "starttls",
-            no_tls=server.tls == "implicit",
-        )
-        self._server = server
-        self._before_send = before_send
-        self._connection: _HardenedSMTP | None = None
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(no_tls=True)  # `connect` has encrypted what can be encrypted
+        self._connection = connection
 
     def smtp_factory(self) -> smtplib.SMTP:
-        server, name = self._server, _local_hostname()
-        if server.tls == "implicit":
-            context = ssl.create_default_context()
-            self._connection = _HardenedSMTPS(
-                server.host, server.port, name, timeout=TIMEOUT, context=context
-            )
-        else:
-            self._connection = _HardenedSMTP(server.host, server.port, name, timeout=TIMEOUT)
-        self._connection.prepare(server, self._before_send)
         return self._connection
 
-    def close(self) -> None:
-        """Close the connection if one was opened."""
-        if self._connection is not None:
-            self._connection.close()
 
-
-@cache
-def _local_hostname() -> str:
-    # Without it smtplib queries the DNS for every mail.
-    return socket.getfqdn()
-
-
-def _classify(error: Exception) -> Exception:
-    """The transport's error for ``error``: is the cause this mail or the server?"""
+def failure(error: Exception, server: SmtpServer) -> Exception:
+    """The transport's error for ``error``: is the cause this mail, the sender, or the server?"""
     reply: bytes | str
     match error:
         case smtplib.SMTPRecipientsRefused():
             code, reply = next(iter(error.recipients.values()))
         case smtplib.SMTPDataError():
             code, reply = error.smtp_code, error.smtp_error
-        case smtplib.SMTPResponseException():
-            return Unreachable(f"{error.smtp_code} {_text(error.smtp_error)}")
         case _:
-            return Unreachable(str(error) or type(error).__name__)
-    reason = f"{code} {_text(reply)}"
+            return Unreachable(reason_of(error, server))
+    text = reply_text(reply)
+    reason = without_password(f"{code} {text}", server)
     if 550 <= code <= 559:
-        return PermanentFailure(reason)
+        return (SenderRejected if _is_about_sender(text) else PermanentFailure)(reason)
     # The other 5xx codes reject us, not the mail (530: authentication required). 421: the server
     # is shutting down.
     if 400 <= code <= 499 and code != 421:
@@ -187,5 +143,8 @@ def _classify(error: Exception) -> Exception:
     return Unreachable(reason)
 
 
-def _text(reply: bytes | str) -> str:
-    return reply.decode("utf-8", "replace") if isinstance(reply, bytes) else reply
+def _is_about_sender(reply: str) -> bool:
+    """Whether a server rejects us as the sender, not the recipient or the mail."""
+    if _ABOUT_SENDER.match(reply):
+        return True
+    return not _ABOUT_MAIL.match(reply) and _SENDER_WORDS.search(reply) is not None
