@@ -11,7 +11,7 @@ from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import gate
 from authsite.sign_in.credentials import owner_of_user
 from authsite.sign_in.errors import WrongCredentials
-from authsite.sign_in.factors.state import FactorState
+from authsite.sign_in.factors.state import state_of
 from authsite.sign_in.method import Pending, Target, Verified
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.provider import ProvidedIdentity
@@ -72,22 +72,11 @@ def enter_new(
             account_of(user),
             PROVIDER,
             user.recognition_version,
-            factors=_left(user),
+            factors=state_of(user),
         )
     except gate.Denied as error:
         raise error.denial.error from None
     return _enter(ctx, verified, identity.id, provided, browser)
-
-
-def _left(user: User) -> FactorState | None:
-    """The second factor that is set, as this transaction has it: a recovery changes its version.
-
-    None where none is set: one that this recovery has just removed opens nothing at once. The gate
-    reads that it was set, and the user signs in again.
-    """
-    if user.second_factor_at is None:
-        return None
-    return FactorState(user.second_factor_at, user.factor_version)
 
 
 def _enter(
@@ -108,7 +97,8 @@ def _enter(
     if not identities.use(ctx, identity_id, provided.provider):  # removed since it was read
         raise WrongCredentials(ctx.settings.login_identifiers)
     user_id = verified.account.id
-    record(ctx, Event.PROVIDER_SIGNED_IN, user_id=user_id, details=identities.about(provided))
+    details = {**identities.about(provided), **provided.scopes}
+    record(ctx, Event.PROVIDER_SIGNED_IN, user_id=user_id, details=details)
     if isinstance(done, Pending):
         return mail_code.wait(ctx, done, written=True)
     begun = sessions.enter(ctx, done, former_key=browser.former_key)

@@ -249,7 +249,14 @@ def _go_on(ctx: Context, verified: Verified, pending: Pending) -> Complete | Pen
         if noted is None:
             raise PendingEnded
         confirmed = mailbox.confirm_by(ctx, verified.amr, pending)
-        return mailbox.keep_valid(ctx, noted, confirmed) if confirmed else noted
+        if confirmed is None:
+            return noted
+        # To confirm it may have recovered the account, and so removed the factor that is missing.
+        pending = mailbox.keep_valid(ctx, noted, confirmed)
+        left = find_missing(ctx, confirmed.account, so_far._replace(factors=confirmed.factors))
+        if left:
+            return pending._replace(methods=left.methods, enroll=left.enroll)
+        verified = verified._replace(account=confirmed.account)
     return _completed(ctx, verified, pending, amr, spend=True)
 
 

@@ -24,7 +24,7 @@ from authsite.users.recovered import AT_RECOVERY_BY_MAIL
 
 from .credentials import forget_failures
 from .factors.missing import proves_mailbox
-from .factors.state import FactorState
+from .factors.state import FactorState, state_of
 from .method import Pending, PendingEnded
 from .models import PendingLogin
 
@@ -57,20 +57,19 @@ def confirm_by(ctx: Context, amr: tuple[str, ...], pending: Pending) -> Confirme
     ctx.db.flush()
     mails.send_welcome(ctx, Recipient(user.id, user.email))
     ctx.db.refresh(user)
-    factors = FactorState(user.second_factor_at, user.factor_version)
-    return Confirmed(account_of(user), user.recognition_version, factors)
+    return Confirmed(account_of(user), user.recognition_version, state_of(user))
 
 
 def keep_valid(ctx: Context, pending: Pending, confirmed: Confirmed) -> Pending:
     """Let the pending login go on, whose user may have other versions now."""
-    account, _, factors = confirmed
+    account, version, factors = confirmed
     ctx.db.execute(
         update(PendingLogin)
         .where(PendingLogin.id == pending.id)
         .values(user_epoch=account.epoch, factor_version=factors.factor_version)
         .execution_options(synchronize_session=False)
     )
-    return pending._replace(account=account, factors=factors)
+    return pending._replace(account=account, factors=factors, recognition_version=version)
 
 
 def recover(

@@ -1,9 +1,13 @@
 """Sign in by mail at an account that never confirmed its address."""
 
+from datetime import timedelta
+
 import pytest
 
 from authsite.oauth.models import Family, PersonalToken
+from authsite.platform.runtime import clock
 from authsite.users.models import User
+from tests.support.factors import add_totp, left
 from tests.support.mails import text_of
 from tests.support.pages import sign_in, submit
 from tests.support.site import PASSWORD
@@ -65,3 +69,32 @@ def test_a_first_factor_that_is_required_follows_the_code_also_of_a_new_account(
         ann = db.get(User, site.ann.id)
         assert (row.user_epoch, ann.password_hash) == (ann.epoch, None)
     assert "/login/factor" in site.http.get("/login/factor", status=200).text
+
+
+def test_a_factor_that_the_code_removes_is_not_asked_for(by_mail):
+    """To confirm the address recovers the account, which ends what was added shortly before."""
+    site = by_mail()
+    add_totp(site, site.ann)
+    with site.db() as db:
+        db.get(User, site.ann.id).email_verified_at = None
+    site.mails()
+    request_code(site)
+    answered = prove(site, code_in(site.mails()[-1]))
+    assert answered.headers["Location"] == "http://localhost/account"
+    assert set(left(site, site.ann).values()) == {0}
+    site.http.get("/account", status=200)
+    assert amrs(site)[-1] == ("email",)
+
+
+def test_a_factor_that_the_code_leaves_is_asked_for(by_mail):
+    site = by_mail()
+    add_totp(site, site.ann)
+    with site.db() as db:
+        row = db.get(User, site.ann.id)
+        row.email_verified_at, row.factors_since = None, clock.now() - timedelta(days=8)
+    site.mails()
+    request_code(site)
+    answered = prove(site, code_in(site.mails()[-1]))
+    assert answered.headers["Location"] == "http://localhost/login/factor"
+    assert "code" in answered.follow().text
+    site.http.get("/account", status=302)

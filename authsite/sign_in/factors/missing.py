@@ -10,7 +10,7 @@ from authsite.users.account import Account
 from authsite.users.levels import AAL2, EMAIL, PASSWORD, acr_of, reaches
 
 from . import policy
-from .names import MAIL_CODE
+from .names import MAIL_CODE, OF_THE_USER
 from .state import FactorState
 
 
@@ -45,6 +45,8 @@ def find_missing(ctx: Context, account: Account | None, so_far: SoFar) -> Missin
     always = any(method.always for method in METHODS.of(ctx.services).values())
     if factors.second_factor_at or required or always:
         found = second_factors(ctx, account)
+        if factors.removed:
+            found = tuple(each for each in found if each.name not in OF_THE_USER)
         if factors.second_factor_at or (found and (required or any(each.always for each in found))):
             return Missing(tuple(each.name for each in found))
     if required:

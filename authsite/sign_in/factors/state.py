@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, bindparam, select, update
+from sqlalchemy import ColumnElement, bindparam, false, select, update
 
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
@@ -13,14 +13,21 @@ from authsite.users.models import User
 
 
 class FactorState(NamedTuple):
-    """What a login reads of the user: see the columns of `User`."""
+    """What a login reads of the user: see the columns of `User`.
+
+    ``removed``: this transaction has removed all factors and passkeys, which are still there for
+    what reads outside of it.
+    """
 
     second_factor_at: datetime | None = None
     factor_version: int = 0
+    removed: bool = False
 
 
 FACTOR_STATE = PreparedQuery(
-    select(User.second_factor_at, User.factor_version).where(User.id == bindparam("user_id")),
+    select(User.second_factor_at, User.factor_version, false().label("removed")).where(
+        User.id == bindparam("user_id")
+    ),
     FactorState,
 )
 
@@ -28,6 +35,11 @@ FACTOR_STATE = PreparedQuery(
 def read(ctx: Context, user_id: UUID) -> FactorState:
     """The state of a user, read outside any transaction; of one who is gone, that of no factor."""
     return FACTOR_STATE.one(ctx.database, user_id=user_id) or FactorState()
+
+
+def state_of(user: User) -> FactorState:
+    """The state that this transaction has made: a recovery changes it, and the sign-in goes on."""
+    return FactorState(user.second_factor_at, user.factor_version, user.factors_since is None)
 
 
 def change(
