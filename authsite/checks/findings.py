@@ -107,6 +107,12 @@ LINES: Mapping[str, tuple[str, str]] = {
         "users cannot sign in with it: {cause}. Check its issuer ({issuer}), and that this machine "
         "reaches it",
     ),
+    "provider-edov": (
+        "note",
+        "with domains each sign-in needs an address that Entra calls verified: add the optional "
+        "claims email and xms_edov to its registration (docs/sign-in-entra.md), else each sign-in "
+        "asks for a mailed link",
+    ),
     "openid-on": ("ok", "applications can sign people in here; the issuer is {issuer}"),
     "openid-off": ("note", "applications cannot sign people in here: {obstacle} (docs/openid.md)"),
     "openid-set-off": ("ok", "applications cannot sign people in here: it is set to off"),

@@ -24,6 +24,8 @@ def provider_findings(services: "Services") -> Iterator[Finding]:
         base = cfg.base_url[0] if cfg.base_url else "<base-url>"
         uri = return_url(base, provider)
         yield line("provider-redirect" if cfg.base_url else "provider-address", subject, uri=uri)
+        if provider.preset == "microsoft" and provider.domains and not provider.domain_authority:
+            yield line("provider-edov", subject)
         if provider.preset != "github":
             yield _answer(services, provider, subject)
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from pyramid.config import Configurator
 
 # Below /login/with/{name}/
-_FORMS = ("address", "mail", "create", "connect", "join", "recover", "check")
+_FORMS = ("address", "mail", "create", "connect", "join", "recover", "check", "enter")
 
 
 def includeme(config: "Configurator") -> None:

@@ -35,13 +35,15 @@ class Case(NamedTuple):
     """What the decision depends on.
 
     ``allowed``: whether tenant and domain are among those of the setting; None if that depends on
-    an address that is not known yet. ``proved``: whether ``address`` is proved, by a provider that
-    is trusted or by a mailed link. ``may_register``: whether a new user may have the address.
-    ``asks``: the setting `link` is ``ask``.
+    an address that is not known yet. ``vouched``: whether that was said now, of a verified address:
+    who left a company has the identity still, and not its mailbox. ``proved``: whether ``address``
+    is proved, by a provider that is trusted or by a mailed link. ``may_register``: whether a new
+    user may have the address. ``asks``: the setting `link` is ``ask``.
     """
 
     known: bool
     allowed: bool | None
+    vouched: bool
     address: str | None
     proved: bool
     holder: Holder
@@ -53,6 +55,8 @@ def decide(case: Case) -> Step:
     """The next step of a sign-in with a provider; the conditions are asked in this order."""
     if case.allowed is False or (case.known and not case.allowed):
         return Step.NOT_ALLOWED
+    if case.known and not case.vouched:
+        return Step.PROVE_ADDRESS if case.address else Step.NOT_ALLOWED
     if case.known:
         return Step.SIGN_IN
     if case.address is None:

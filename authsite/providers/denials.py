@@ -3,10 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from structlog import get_logger
+
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import pseudonym, record_apart
 from authsite.platform.context import Context
 from authsite.sign_in.methods.provider import ProviderRefused
+
+log = get_logger("authsite.providers")
 
 
 @contextmanager
@@ -15,8 +19,8 @@ def recording_denials(ctx: Context) -> Iterator[None]:
     try:
         yield
     except ProviderRefused as error:
-        details = {"provider": error.provider.name, "reason": str(error.failure)}
-        if error.subject:
-            details["subject"] = pseudonym(error.subject)
-        record_apart(ctx, Event.PROVIDER_REFUSED, details=details)
+        about = {"provider": error.provider.name, "reason": str(error.failure), **error.facts}
+        log.warning("provider_refused", **about)
+        subject = {"subject": pseudonym(error.subject)} if error.subject else {}
+        record_apart(ctx, Event.PROVIDER_REFUSED, details={**about, **subject})
         raise

@@ -83,13 +83,14 @@ def look(
     ``by_mail``: a mailed link has proved it.
     """
     known = KNOWN.one(ctx.database, issuer=provided.issuer, subject=provided.subject)
-    address = address or provided.email
+    address = address or provided.email or _last_proved(provider, provided, known)
     proved = by_mail or (provided.trusted and address == provided.email)
     read = address if proved and not known else None
     holder = find_credential(ctx, read, ["email"]) if read else None
     case = Case(
         known=known is not None,
         allowed=_allowed(provider, provided, known, address),
+        vouched=provided.vouched or by_mail,
         address=address,
         proved=proved,
         holder=_holder(holder),
@@ -123,13 +124,23 @@ def may_start_afresh(ctx: Context, provider: Provider, holder: Credential) -> bo
     )
 
 
+def _last_proved(provider: Provider, provided: ProvidedIdentity, known: Known | None) -> str | None:
+    """The address that a mail must prove again, where the provider told none; None if none can be.
+
+    That it was proved once says nothing about today: see `Case`.
+    """
+    if known is None or provided.vouched or not known.trusted or known.email is None:
+        return None
+    return known.email if is_allowed(provider, known.email) else None
+
+
 def _allowed(
     provider: Provider, provided: ProvidedIdentity, known: Known | None, address: str | None
 ) -> bool | None:
-    if provided.allowed is not None:
+    """Whether `domains` allow what was told, and the address to prove where that is asked for."""
+    if provided.allowed is not None and (known is None or provided.vouched or address):
         return provided.allowed
-    proved = address if known is None else known.email if known.trusted else None
-    return None if proved is None else is_allowed(provider, proved)
+    return None if address is None else is_allowed(provider, address)
 
 
 def _holder(found: Credential | None) -> Holder:

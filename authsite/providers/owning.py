@@ -34,8 +34,9 @@ from authsite.users.identities.models import Identity
 from authsite.users.mails import send_welcome
 from authsite.users.models import User
 
+from . import waiting
 from .decision import Step
-from .entering import enter_new
+from .entering import enter_known, enter_new
 from .errors import Changed, WrongPassword
 from .visits import Visit, join, require_step, required
 
@@ -88,6 +89,23 @@ def recover(
         hashed = _hash_new(ctx, holder, new_password)
     user = reset_by_mail(ctx, holder, visit.waiting.mailed_at, hashed)
     return _link(ctx, visit, user, former_key)
+
+
+def enter_proved(ctx: Context, visit: Visit, former_key: str | None) -> BegunSession | Pending:
+    """Sign in the user of a known identity, which a mailed link has proved to be in `domains`.
+
+    It changes nothing else in the account: the identity is its own. Raises as `enter_known`, and
+    `Changed` and `ProviderRefused`.
+    """
+    require_step(visit, Step.SIGN_IN)
+    known = visit.found.known
+    if known is None or not visit.by_mail:
+        raise Changed
+    provided = visit.waiting.provided
+    entered = enter_known(ctx, known, provided, visit.browser(former_key))
+    waiting.spend(ctx, visit.provider, visit.waiting)
+    identities.note_proved(ctx, known.identity_id, visit.address)
+    return entered
 
 
 def reset_by_mail(

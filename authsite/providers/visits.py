@@ -13,7 +13,7 @@ from authsite.platform.settings.sections.providers import Provider
 from authsite.sign_in.errors import DomainNotAllowed
 from authsite.sign_in.fields import read_address
 from authsite.sign_in.identifiers import normalized_key
-from authsite.sign_in.methods.provider import is_allowed
+from authsite.sign_in.methods.provider import ProvidedIdentity, is_allowed
 from authsite.users.identities import service as identities
 from authsite.users.identities.models import Identity
 from authsite.users.identities.service import AlreadyLinked, NewIdentity
@@ -115,6 +115,13 @@ def join(ctx: Context, visit: Visit, user_id: uuid.UUID) -> Identity:
     record(ctx, Event.PROVIDER_LINKED, user_id=user_id, details=identities.about(provided))
     linking_mails.send_new(ctx, Recipient(user_id, visit.address), identity.id)
     return identity
+
+
+def record_address_asked(ctx: Context, found: Found, provided: ProvidedIdentity) -> None:
+    """Record why the person has to prove an address, for the operator."""
+    details = {**identities.about(provided), "reason": provided.doubt, **provided.scopes}
+    user_id = found.known.account.id if found.known else None
+    record(ctx, Event.PROVIDER_ADDRESS_ASKED, user_id=user_id, details=details)
 
 
 def required(field: str, message: str) -> ValidationFailed:

@@ -28,6 +28,17 @@ def provider_address(found, _folder):
     assert "<base-url>/login/with/corp/return" in message
 
 
+def provider_edov(found, _folder):
+    entra = {
+        "AUTHSITE_PROVIDERS_CORP_PRESET": "microsoft",
+        "AUTHSITE_PROVIDERS_CORP_DOMAINS": "corp.example",
+    }
+    message = line(found(**with_provider(CLOSED, **entra)), "provider-edov", "providers.corp")
+    assert "xms_edov" in message
+    directory = with_provider(CLOSED, **entra, AUTHSITE_PROVIDERS_CORP_DOMAIN_AUTHORITY="on")
+    assert not any("xms_edov" in each.message for each in found(**directory))
+
+
 def provider_answers(found, _folder):
     with fake_provider("oidc") as provider:
         findings = found(**with_provider(provider.issuer))

@@ -32,6 +32,7 @@ from tests.cli.doctor_of_passkeys import passkeys_foreign, passkeys_off, passkey
 from tests.cli.doctor_of_providers import (
     provider_address,
     provider_answers,
+    provider_edov,
     provider_redirect,
     provider_unusable,
 )
@@ -282,6 +283,7 @@ MAKES = {
         provider_redirect,
         provider_address,
         provider_answers,
+        provider_edov,
         provider_unusable,
         openid_on,
         openid_off,

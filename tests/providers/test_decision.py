@@ -8,13 +8,13 @@ from authsite.providers.decision import Case, Holder, Step, decide
 
 ADDRESS = "ann@example.com"
 NEW = Case(
-    known=False, allowed=True, address=ADDRESS, proved=True,
+    known=False, allowed=True, vouched=True, address=ADDRESS, proved=True,
     holder=Holder.NONE, may_register=True, asks=True,
 )  # fmt: skip
 CASES = [
     Case(*values)
     for values in product(
-        (True, False), (True, False, None), (ADDRESS, None), (True, False), Holder,
+        (True, False), (True, False, None), (True, False), (ADDRESS, None), (True, False), Holder,
         (True, False), (True, False),
     )
 ]  # fmt: skip
@@ -26,6 +26,8 @@ CASES = [
         ({"known": True}, Step.SIGN_IN),
         ({"known": True, "allowed": False}, Step.NOT_ALLOWED),
         ({"known": True, "allowed": None}, Step.NOT_ALLOWED),
+        ({"known": True, "vouched": False}, Step.PROVE_ADDRESS),
+        ({"known": True, "vouched": False, "address": None}, Step.NOT_ALLOWED),
         ({"allowed": False}, Step.NOT_ALLOWED),
         ({"address": None, "proved": False, "allowed": None}, Step.ASK_ADDRESS),
         ({"proved": False}, Step.PROVE_ADDRESS),
@@ -52,6 +54,12 @@ def test_until_the_address_is_proved_nothing_depends_on_the_account_or_on_regist
 
 def test_an_account_is_never_opened_by_an_address_alone():
     assert all(case.known for case in CASES if decide(case) is Step.SIGN_IN)
+
+
+def test_a_known_identity_needs_what_is_said_now():
+    for case in CASES:
+        if case.known and not case.vouched:
+            assert decide(case) in (Step.NOT_ALLOWED, Step.PROVE_ADDRESS)
 
 
 def test_a_tenant_or_domain_that_is_not_allowed_gets_nowhere():

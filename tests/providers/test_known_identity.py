@@ -11,7 +11,6 @@ from authsite.platform.runtime import clock
 from authsite.sign_in.facts import amr_of
 from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
-from authsite.users.identities.models import Identity
 from authsite.users.models import User
 from tests.providers.people import arrive, come_back, identities, send, signed_in_as, users
 from tests.sign_in.two_steps import add_second_step, prove
@@ -91,18 +90,6 @@ def test_an_unconfirmed_account_is_denied_where_confirmation_is_required(site_of
     answer = come_back(site, google)
     assert (answer.status_int, signed_in_as(site)) == (422, None)
     assert "Confirm your e-mail address first" in answer.text
-
-
-def test_the_address_that_was_proved_is_asked_for_domains_at_every_return(site_of, providers):
-    fake = providers("oidc")
-    site = registered(site_of((fake, {"trust-email": "on"})), fake)
-    fake.claims["email"] = None
-    closed = site_of((fake, {"domains": "corp.example"}), empty=False)
-    answer = come_back(closed, fake)
-    assert (answer.status_int, signed_in_as(closed)) == (403, None)
-    with site.db() as db:
-        db.get(Identity, identities(site)[0].id).email = "ann@corp.example"
-    assert come_back(closed, fake).status_int == 303
 
 
 def test_a_second_factor_is_asked_as_after_a_password(host_of, google):

@@ -186,3 +186,54 @@ def test_an_icon_is_a_file_that_exists(tmp_path):
     [error] = folder_errors(settings(ini(icon="bub.svg") | folder))
     assert error.key == "authsite.providers.corp.icon"
     assert "no such file in static-folder" in error.message
+
+
+def two(first, second, **more):
+    """Two providers; each a dict of keys."""
+    values = {"authsite.providers": "corp staff"}
+    for name, keys in (("corp", first), ("staff", second)):
+        given = {"client_id": "authsite", "client_secret": "given", **keys}
+        values |= {f"authsite.providers.{name}.{key}": value for key, value in given.items()}
+    return values | more
+
+
+IDP = {"issuer": "https://idp.example"}
+COMMON = {"preset": "microsoft", "tenants": f"{TENANT} {TENANT[:-1]}1"}
+DIRECTORY = {"preset": "microsoft", "issuer": f"{LOGIN}/{TENANT}/v2.0"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (IDP, IDP),
+        ({"preset": "github"}, {"preset": "github"}),
+        (COMMON, COMMON),
+        (COMMON, DIRECTORY),
+        (COMMON, {"issuer": f"{LOGIN}/{TENANT}/v2.0"}),
+        (COMMON | {"tenants": "*"}, DIRECTORY),
+    ],
+)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_second_provider_of_one_issuer_would_let_in_whom_domains_refuse(first, second, swapped):
+    domains = {"domains": "corp.example"}
+    limited = two(second, first | domains) if swapped else two(first | domains, second)
+    name, other = ("staff", "corp") if swapped else ("corp", "staff")
+    text = message(limited)
+    assert f"authsite.providers.{name}.domains" in text
+    assert f"the provider {other} has the same issuer" in text
+    assert len(settings(two(first, second)).providers) == 2
+    both = message(two(first | domains, second | domains))
+    assert "has the same issuer" in both
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (IDP, {"issuer": "https://idp.example/"}),
+        (COMMON | {"tenants": f"{TENANT[:-1]}1"}, DIRECTORY),
+        (COMMON | {"tenants": f"{TENANT[:-1]}1"}, COMMON | {"tenants": TENANT}),
+    ],
+)
+def test_providers_of_different_issuers_may_limit_whom_they_like(first, second):
+    limited = {"domains": "corp.example"}
+    assert len(settings(two(first | limited, second)).providers) == 2

@@ -5,7 +5,7 @@ from pathlib import Path
 from authsite.oauth.authorization_reasons import Reason
 from authsite.platform.audit.events import FORMER_NAMES, Event
 from authsite.platform.audit.failure_reasons import FailureReason
-from authsite.sign_in.methods.provider.failures import ProviderFailure
+from authsite.sign_in.methods.provider.failures import AddressDoubt, ProviderFailure
 from authsite.sign_in.sessions.csrf import CsrfCause
 
 PAGE = Path(__file__).parents[2] / "docs/audit.md"
@@ -46,6 +46,11 @@ def reference():
             "| reason | meaning |",
             "|---|---|",
             *(f"| `{cause}` | {cause.meaning} |" for cause in CsrfCause),
+            "\n## Why an address has to be proved\n",
+            "The detail `reason` of `provider.address_asked`.\n",
+            "| reason | meaning |",
+            "|---|---|",
+            *(f"| `{reason}` | {reason.meaning} |" for reason in sorted(AddressDoubt)),
             "\n## Former names\n",
             "Some events had another name in earlier versions. A row keeps its name, since it is",
             "sealed. An upgraded database gets the new names after",

@@ -26,6 +26,10 @@ DIRECTORY = "72f988bf-86f1-41af-91ab-2d7cd011db47"  # a tenant of Microsoft Entr
 _KEYS = {}  # made once in a process: an RSA key takes a tenth of a second
 
 GOOGLE_CLAIMS = {"email": "ann@gmail.com", "email_verified": True, "name": "Ann Example"}
+GOOGLE_SCOPES = {
+    "email": "https://www.googleapis.com/auth/userinfo.email",
+    "profile": "https://www.googleapis.com/auth/userinfo.profile",
+}
 PRESET_CLAIMS = {
     "google": GOOGLE_CLAIMS,
     "microsoft": {"tid": DIRECTORY, "email": "ann@corp.example", "name": "Ann", "xms_edov": True},
@@ -192,11 +196,31 @@ class FakeProvider:
         access_token = self.access_token or f"access-{len(self.access_tokens)}"
         self.access_tokens.add(access_token)
         answer = {"access_token": access_token, "token_type": "Bearer", "expires_in": 3600}
+        answer["scope"] = self.answered_scope(sent["scope"].split())
         if self.preset != "github":
             answer["id_token"] = self.forge(self) if self.forge else self.signed()
         elif "application/json" not in request.headers.get("Accept", ""):
             return 200, {}, urlencode(answer).encode()
         return 200, {}, answer
+
+    def answered_scope(self, asked):
+        """The ``scope`` of a token answer, in the words of the real provider.
+
+        Google has URLs, GitHub commas and implied scopes, and Microsoft Entra leaves ``openid`` and
+        others out that are for it alone, and adds those of Graph.
+        """
+        match self.preset:
+            case "google":
+                long = [GOOGLE_SCOPES.get(each, each) for each in asked]
+                return " ".join(sorted(long))
+            case "github":
+                return ",".join(
+                    each for each in asked if each != "user:email" or "user" not in asked
+                )
+            case "microsoft":
+                return " ".join(each for each in asked if each not in ("openid", "offline_access"))
+            case _:
+                return " ".join(asked)
 
     def _no_code(self):
         if self.preset == "github":  # with the status of a success

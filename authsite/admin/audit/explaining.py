@@ -4,15 +4,17 @@ from collections.abc import Iterable, Mapping
 
 from authsite.oauth.authorization_reasons import Reason
 from authsite.platform.audit.events import Event
+from authsite.platform.audit.explained import Explained
 from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.models import AuditEvent
-from authsite.sign_in.methods.provider.failures import ProviderFailure
+from authsite.sign_in.methods.provider.failures import AddressDoubt, ProviderFailure
 from authsite.sign_in.sessions.csrf import CsrfCause
 
-REASONS: Mapping[Event, Iterable[CsrfCause | FailureReason | ProviderFailure | Reason]] = {
+REASONS: Mapping[Event, Iterable[Explained | ProviderFailure | Reason]] = {
     Event.AUTHORIZATION_REFUSED: Reason,
     Event.FORM_CROSS_ORIGIN: CsrfCause,
     Event.LOGIN_FAILED: FailureReason,
+    Event.PROVIDER_ADDRESS_ASKED: AddressDoubt,
     Event.PROVIDER_REFUSED: ProviderFailure,
 }
 """Events with the meanings of their detail `reason`."""

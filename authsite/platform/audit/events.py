@@ -308,6 +308,13 @@ class Event(Explained):
         "A page of another site called a proxy endpoint and was rejected. Setting cors-origins "
         "lists the sites that may.",
     )
+    PROVIDER_ADDRESS_ASKED = (
+        "provider.address_asked",
+        "What a provider told about the e-mail address does not suffice, so the person has to "
+        "prove an address by a mailed link.",
+        _OF_PROVIDER + "; `reason`, one of [these](#why-an-address-has-to-be-proved); "
+        "`asked_scope`, `answered_scope`",
+    )
     PROVIDER_CLAIMED = (
         "provider.claimed",
         "A person who came from a provider took over an account with the same address that was "
@@ -328,12 +335,13 @@ class Event(Explained):
         "provider.refused",
         "A return from a provider was refused.",
         "`provider`; `subject` (hash) if the provider told it; `reason`, one of "
-        "[these](#why-a-provider-was-refused)",
+        "[these](#why-a-provider-was-refused); `error`, `description`: what the provider says; "
+        "`sent`, `expected`; `cause`; `asked_scope`, `answered_scope`",
     )
     PROVIDER_SIGNED_IN = (
         "provider.signed_in",
         "The user signed in with a provider.",
-        _OF_PROVIDER,
+        _OF_PROVIDER + "; `asked_scope`, `answered_scope`",
     )
     PROVIDER_UNLINKED = (
         "provider.unlinked",

@@ -1,11 +1,19 @@
 """Makes the `Provider` values of the settings, and says what is missing or wrong."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
 from .errors import InvalidSetting
 from .lookup import PROVIDER_NAME
-from .sections.providers import PRESETS, PROVIDER, Preset, Provider, has_several_tenants
+from .sections.providers import (
+    PRESETS,
+    PROVIDER,
+    TENANT,
+    Preset,
+    Provider,
+    has_several_tenants,
+)
 from .urls import host_of, is_loopback
 
 _WHERE = "copy it from the registration of authsite at the provider"
@@ -32,6 +40,7 @@ def make_providers(
         errors += wrong
         if not wrong and None not in given.values():
             made.append(Provider(**values))
+    errors += shared_issuer_errors(made)
     return tuple(made), errors
 
 
@@ -75,6 +84,37 @@ def _errors(
             "it is not set, so users of every directory of Microsoft Entra could come; give the"
             " tenant ids of those that may, or * for all, or set issuer to that of one directory",
         )
+
+
+def shared_issuer_errors(providers: Iterable[Provider]) -> Iterator[InvalidSetting]:
+    """An issuer that two providers share, of which one limits who may come.
+
+    An identity is one of the issuer, whatever button its person presses: the other provider would
+    let everybody in.
+    """
+    for one, other in combinations(providers, 2):
+        limited = next((each for each in (one, other) if each.domains), None)
+        if limited is None or not _share_issuer(one, other):
+            continue
+        free = other if limited is one else one
+        yield InvalidSetting(
+            f"authsite.providers.{limited.name}.domains",
+            f"the provider {free.name} has the same issuer ({free.issuer}), so a person whom"
+            f" {limited.name} refuses could come by {free.name}; remove one of the two from"
+            f" authsite.providers, or authsite.providers.{limited.name}.domains",
+        )
+
+
+def _share_issuer(one: Provider, other: Provider) -> bool:
+    """Whether one identity may come from both; see `Provider.issues` about several directories."""
+    issuers = one.announced_issuer, other.announced_issuer
+    if issuers[0] == issuers[1]:
+        open_to = set(one.tenants) & set(other.tenants) or "*" in (*one.tenants, *other.tenants)
+        return TENANT not in issuers[0] or bool(open_to)
+    for each, single in ((one, other.announced_issuer), (other, one.announced_issuer)):
+        if TENANT in each.announced_issuer and each.issues(single):
+            return "*" in each.tenants or any(f"/{tenant}" in single for tenant in each.tenants)
+    return False
 
 
 def callback_error(base_urls: tuple[str, ...] | None) -> str | None:

@@ -21,7 +21,6 @@ from authsite.sign_in.methods.provider import (
     ProvidedIdentity,
     ProviderFailure,
     ProviderRefused,
-    is_allowed,
 )
 from authsite.sign_in.reauthentication import ProofFields, is_recent, require_proof
 from authsite.sign_in.sessions import service as sessions
@@ -49,7 +48,8 @@ def link(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> None:
     provider's `domains` do not allow, and `SignInEnded`.
     """
     account, provider = caller.acting_user(), _provider(ctx, provided)
-    _require_allowed(provider, provided, provided.email if provided.trusted else None)
+    if not provided.allowed:
+        raise ProviderRefused(ProviderFailure.DOMAIN, provider, subject=provided.subject)
     notify = may_mail_own_address(ctx, account)
     _lock(ctx, account)
     if _is_linked(ctx, account, provider, provided):
@@ -79,7 +79,8 @@ def confirm(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> Renewed
     identity = identities.find(ctx, provided.issuer, provided.subject)
     if identity is None or identity.user_id != account.id:
         raise ProviderRefused(ProviderFailure.NOT_LINKED, provider, subject=provided.subject)
-    _require_allowed(provider, provided, identity.email if identity.trusted else None)
+    if not provided.vouched:
+        raise ProviderRefused(ProviderFailure.NOT_VOUCHED_FOR, provider, subject=provided.subject)
     if provided.auth_time is None or not is_recent(provided.auth_time):
         raise ProviderRefused(ProviderFailure.NOT_RECENT, provider, subject=provided.subject)
     if caller.browser_uuid is None:
@@ -147,15 +148,6 @@ def _provider(ctx: Context, provided: ProvidedIdentity) -> Provider:
     if provider is None:
         raise RuntimeError("a provider that is not in the settings has told something")
     return provider
-
-
-def _require_allowed(provider: Provider, provided: ProvidedIdentity, proved: str | None) -> None:
-    """Raise `ProviderRefused` unless `domains` allow what was told, else the ``proved`` address."""
-    allowed = provided.allowed
-    if allowed is None:
-        allowed = proved is not None and is_allowed(provider, proved)
-    if not allowed:
-        raise ProviderRefused(ProviderFailure.DOMAIN, provider, subject=provided.subject)
 
 
 def _is_linked(

@@ -18,6 +18,7 @@ from authsite.platform.settings.sections.providers import Provider
 from authsite.sign_in.factors.browser import remembered_cookie
 from authsite.sign_in.methods.provider import (
     WHILE_A_MAIL_IS_AWAITED,
+    ProvidedIdentity,
     ProviderFailure,
     ProviderRefused,
     Purpose,
@@ -25,18 +26,19 @@ from authsite.sign_in.methods.provider import (
     browser_of,
     finish,
     keep_browser,
-    keeping_next,
+    keeping,
+    stating,
 )
 from authsite.sign_in.pages import LOGIN, lead_in, login_form
 from authsite.sign_in.sessions import cookies
-from authsite.users.caller import signed_in
+from authsite.users.caller import Caller, signed_in
 
 from .. import linking, waiting
 from ..decision import Step
 from ..denials import recording_denials
 from ..entering import Browser, enter_known
 from ..known_accounts import Found, look
-from ..visits import mail_link
+from ..visits import mail_link, record_address_asked
 from ..waiting import Waiting
 from .start import provider_of
 
@@ -65,9 +67,15 @@ def _for_signed_in(request: Request, provider: Provider, returned: Returned) -> 
 
     Only in the session in which that began: its user gave the proof, or asked for one.
     """
-    ctx, provided, caller = request.authsite.ctx, returned.provided, signed_in(request)
+    provided, caller = returned.provided, signed_in(request)
     if caller is None or caller.browser_uuid != returned.start.session_id:
         raise ProviderRefused(ProviderFailure.SIGNED_OUT, provider, subject=provided.subject)
+    with keeping(returned.start), stating(provided.scopes):
+        return _linked_or_confirmed(request, caller, returned)
+
+
+def _linked_or_confirmed(request: Request, caller: Caller, returned: Returned) -> Response:
+    ctx, provided = request.authsite.ctx, returned.provided
     if returned.start.purpose is Purpose.LINK:
         done = "connected"
         with transaction(request):
@@ -90,10 +98,10 @@ def _with_done(page: str, done: str) -> str:
 
 def _sign_in(request: Request, provider: Provider, returned: Returned) -> Response:
     ctx, provided = request.authsite.ctx, returned.provided
-    with keeping_next(returned.start.next):
+    with keeping(returned.start):
         found = look(ctx, provider, provided)
-        refuse(provider, found, provided.subject)
-    if found.known:
+        refuse(provider, found, provided)
+    if found.step is Step.SIGN_IN:
         return _enter(request, found, returned)
     with transaction(request):
         waits = _keep(request, provider, returned, found)
@@ -129,6 +137,8 @@ def _keep(request: Request, provider: Provider, returned: Returned, found: Found
         start.next,
         found.address,
     )
+    if found.step in (Step.ASK_ADDRESS, Step.PROVE_ADDRESS):
+        record_address_asked(ctx, found, returned.provided)
     if found.step is not Step.PROVE_ADDRESS or found.address is None:
         keep_browser(request)
         waiting.keep(ctx, waits)
@@ -137,14 +147,17 @@ def _keep(request: Request, provider: Provider, returned: Returned, found: Found
     return mail_link(ctx, provider, waits, found.address)
 
 
-def refuse(provider: Provider, found: Found, subject: str) -> None:
+def refuse(provider: Provider, found: Found, provided: ProvidedIdentity) -> None:
     """Raises `ProviderRefused` where the next step is a refusal."""
     failure = {
         Step.NOT_ALLOWED: ProviderFailure.DOMAIN,
         Step.CLOSED: ProviderFailure.REGISTRATION_CLOSED,
     }.get(found.step)
     if failure:
-        raise ProviderRefused(failure, provider, subject=subject)
+        details = dict(provided.scopes)
+        if failure is ProviderFailure.DOMAIN:
+            details["expected"] = " ".join(provider.domains)
+        raise ProviderRefused(failure, provider, subject=provided.subject, details=details)
 
 
 def step_path(request: Request, provider: Provider, key: uuid.UUID, **more: Any) -> str:

@@ -14,12 +14,22 @@ from authsite.platform.http.rendering import found, lead_on, page_path, see_othe
 from authsite.platform.i18n import _
 from authsite.platform.request_state import Request
 from authsite.platform.settings.sections.providers import Provider
-from authsite.sign_in.methods.provider import Purpose, Start, begin, redirect_uri
+from authsite.sign_in.methods.provider import (
+    ProviderRefused,
+    Purpose,
+    Start,
+    begin,
+    keeping,
+    redirect_uri,
+)
 from authsite.sign_in.onward import onward_of
 from authsite.sign_in.reauthentication import ProofFields, proof_state, require_proof
 from authsite.sign_in.signed_in_already import lead_on_signed_in
 from authsite.users.caller import signed_in
 from authsite.users.identities import service as identities
+
+from ..denials import recording_denials
+from .refused import refused
 
 START = "authsite:templates/providers/start.jinja2"
 
@@ -91,13 +101,17 @@ def start(request: Request) -> Response:
         hint = identities.address_at(ctx, caller.acting_user().id, provider.name)
 
     def begun() -> str:
-        return begin(request, provider, going, login_hint=hint)
+        with keeping(going), recording_denials(ctx):
+            return begin(request, provider, going, login_hint=hint)
 
-    if purpose is Purpose.LINK and caller:
-        fields = ProofFields.of(given)
-        url = require_proof(ctx, caller.signed_in_user(), fields, before_writing=begun)
-    else:
-        url = begun()
+    try:
+        if purpose is Purpose.LINK and caller:
+            fields = ProofFields.of(given)
+            url = require_proof(ctx, caller.signed_in_user(), fields, before_writing=begun)
+        else:
+            url = begun()
+    except ProviderRefused as error:  # its page, with the request id, and not this form again
+        return refused(error, request)
     return lead_on(request, url, reason="provider")
 
 

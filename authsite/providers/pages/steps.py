@@ -41,6 +41,7 @@ from authsite.users.caller import signed_in
 from .. import creating, owning
 from ..decision import Step
 from ..denials import recording_denials
+from ..errors import Changed
 from ..known_accounts import may_start_afresh
 from ..visits import Visit, mail_link, open_visit, read_entered, require_step
 from .back import refuse, step_path
@@ -52,6 +53,7 @@ _PARTS = {
     Step.CONNECT: "connect",
     Step.CONNECT_LATER: "later",
     Step.CLAIM: "claim",
+    Step.SIGN_IN: "enter",
 }
 Key = Annotated[str, Field(max_length=64)]
 
@@ -98,8 +100,8 @@ def _open(request: Request, given: Mapping[str, str]) -> Visit:
         visit = open_visit(
             ctx, provider, browser_of(request), given.get("key") or "", given.get("token")
         )
-        refuse(provider, visit.found, visit.waiting.provided.subject)
-        if visit.found.step is Step.SIGN_IN:  # another tab has finished
+        refuse(provider, visit.found, visit.waiting.provided)
+        if visit.found.step is Step.SIGN_IN and not visit.by_mail:  # another tab has finished
             raise ProviderRefused(ProviderFailure.ENDED, provider)
     return visit._replace(remembered=remembered_cookie(request))
 
@@ -126,6 +128,7 @@ def _page(request: Request, visit: Visit, given: Mapping[str, str]) -> dict[str,
         "token": given.get("token") if visit.by_mail else None,
         "address": visit.found.address,
         "provided": provided,
+        "may_change_address": _may_change_address(visit),
         "holder": holder.account if holder else None,
         "asked": asked_fields(ctx.settings, request.authsite.form_data),
         "may_start_afresh": afresh,
@@ -141,13 +144,23 @@ def _page(request: Request, visit: Visit, given: Mapping[str, str]) -> dict[str,
 def _part(visit: Visit, given: Mapping[str, str], *, may_start_afresh: bool) -> str:
     """The template of the step."""
     step = visit.found.step
-    if step is Step.ASK_ADDRESS or (step is Step.PROVE_ADDRESS and given.get("other")):
+    changes = step is Step.PROVE_ADDRESS and given.get("other") and _may_change_address(visit)
+    if step is Step.ASK_ADDRESS or changes:
         return "address"
     if visit.waiting.mailed_at and not visit.by_mail:
         return "check"
     if step is Step.CLAIM and given.get("afresh") and may_start_afresh:
         return "create"
     return _PARTS[step]
+
+
+def _may_change_address(visit: Visit) -> bool:
+    """Whether the person may enter another address.
+
+    That of a known identity is the one that was told, or proved before: the mailbox of another
+    person of the company proves nothing about this person.
+    """
+    return not visit.waiting.provided.trusted and visit.found.known is None
 
 
 page = partial(view_config, request_method="GET", renderer=STEP, permission=NO_PERMISSION_REQUIRED)
@@ -181,6 +194,8 @@ def enter_address(request: Request) -> Response:
     """Mail a link to the address that was entered."""
     visit = _sent(request)
     require_step(visit, Step.ASK_ADDRESS, Step.PROVE_ADDRESS)
+    if not _may_change_address(visit):
+        raise Changed
     return _mail(request, visit, read_entered(visit, request.authsite.validated.email))
 
 
@@ -206,6 +221,13 @@ def create(request: Request) -> Response:
     former, afresh = cookies.session_key(request), given.afresh is not None
     outcome = creating.create(request.authsite.ctx, visit, new, former, afresh=afresh)
     return lead_in(request, outcome)
+
+
+@step_form("authsite.provider.enter", StepForm)
+def enter(request: Request) -> Response:
+    """Sign in the user of a known identity, whose address was proved."""
+    visit, former = _sent(request), cookies.session_key(request)
+    return lead_in(request, owning.enter_proved(request.authsite.ctx, visit, former))
 
 
 @step_form("authsite.provider.connect", ProofForm)

@@ -162,6 +162,19 @@ def use(ctx: Context, identity_id: uuid.UUID, provider: str) -> bool:
     return used is not None
 
 
+def note_proved(ctx: Context, identity_id: uuid.UUID, address: str) -> None:
+    """Keep the ``address`` that was proved for an identity after another one had been.
+
+    An identity whose address was never proved stays so: it does not survive a recovery.
+    """
+    ctx.db.execute(
+        update(Identity)
+        .where(Identity.id == identity_id, Identity.trusted)
+        .values(email=address)
+        .execution_options(synchronize_session=False)
+    )
+
+
 def remove(ctx: Context, user_id: uuid.UUID, *conditions: ColumnElement[bool]) -> None:
     """Remove the identities of a user that fulfil the ``conditions``; record each."""
     removed = ctx.db.scalars(

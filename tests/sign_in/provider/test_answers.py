@@ -228,18 +228,34 @@ def test_an_access_token_that_no_header_can_carry_is_refused(trips, access_token
     assert trips.reason(fake) == "access_token"
 
 
-@pytest.mark.parametrize("subject", [None, "of-another", 248289761001, ["248289761001"]])
-def test_a_profile_of_another_subject_is_refused(trips, subject):
+@pytest.mark.parametrize(
+    ("subject", "reason"),
+    [
+        (None, "profile_subject"),
+        ("of-another", "profile_subject"),
+        (248289761001, "subject_type"),
+        (["248289761001"], "subject_type"),
+    ],
+)
+def test_a_profile_of_another_subject_is_refused(trips, subject, reason):
     fake = trips.to()
     fake.profile = {"sub": subject, "email": "boss@example.com", "email_verified": True}
-    assert trips.reason(fake) == "profile_subject"
+    assert trips.reason(fake) == reason
 
 
-@pytest.mark.parametrize("answer", [answering(401), answering(302, Location="/"), answering(500)])
-def test_a_profile_that_is_withheld_is_refused(trips, answer):
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (answering(401), "profile"),
+        (answering(302, Location="/"), "profile"),
+        (answering(429), "unreachable"),
+        (answering(500), "unreachable"),
+    ],
+)
+def test_a_profile_that_is_withheld_is_refused(trips, answer, reason):
     fake = trips.to()
     fake.faults["/userinfo"] = answer
-    assert trips.reason(fake) == "profile"
+    assert trips.reason(fake) == reason
 
 
 def test_a_provider_without_profiles_is_not_asked_for_one(trips):

@@ -31,6 +31,12 @@ def encoded(value):
         ({"aud": [CLIENT_ID, "another-client"], "azp": "another-client"}, "audience"),
         ({"aud": [CLIENT_ID, "another-client"], "azp": CLIENT_ID}, None),
         ({"aud": [CLIENT_ID]}, None),
+        ({"azp": CLIENT_ID}, None),
+        ({"azp": "another-client"}, "audience"),
+        ({"aud": [CLIENT_ID], "azp": "another-client"}, "audience"),
+        ({"azp": [CLIENT_ID]}, "audience"),
+        ({"nbf": "now"}, "not_before"),
+        ({"nbf": 10**400}, "not_before"),
         ({"exp": -1}, "expired"),
         ({"exp": None}, "expired"),
         ({"exp": float("inf")}, "expired"),
@@ -40,13 +46,14 @@ def encoded(value):
         ({"exp": True}, "expired"),
         ({"iat": None}, "issued_at"),
         ({"iat": "now"}, "issued_at"),
-        ({"nonce": None}, "nonce"),
+        ({"nonce": None}, "nonce_missing"),
         ({"nonce": "of-another-start"}, "nonce"),
         ({"nonce": ["\ud800"]}, "nonce"),
         ({"at_hash": "77QmUPtjPfzWtF2AnpK9RQ"}, "at_hash"),
         ({"at_hash": 0}, "at_hash"),
         ({"sub": None}, "subject"),
-        ({"sub": 12}, "subject"),
+        ({"sub": 12}, "subject_type"),
+        ({"sub": ["12"]}, "subject_type"),
         ({"sub": "s" * 256}, "subject"),
         ({"sub": "a\0b"}, "subject"),
         ({"sub": "\ud800"}, "subject"),
@@ -65,9 +72,29 @@ def test_the_token_ends_at_its_time_and_may_be_issued_a_minute_ahead(trips, froz
         ({"exp": now() + 1, "iat": now() + 60}, None),
         ({"exp": now()}, "expired"),
         ({"exp": now() + 600, "iat": now() + 61}, "issued_at"),
+        ({"iat": now(), "nbf": now() + 60}, None),
+        ({"nbf": now() + 61}, "not_before"),
     ):
         fake.claims |= claims
         assert trips.reason(fake) == reason
+
+
+@pytest.mark.parametrize(
+    ("typ", "reason"),
+    [
+        (None, None),
+        ("JWT", None),
+        ("jwt", None),
+        ("application/jwt", None),
+        ("at+jwt", "token_type"),
+        ("logout+jwt", "token_type"),
+        ("", "token_type"),
+    ],
+)
+def test_a_token_of_another_kind_is_no_id_token(trips, typ, reason):
+    fake = trips.to()
+    fake.header = {"typ": typ}
+    assert trips.reason(fake) == reason
 
 
 def test_the_nonce_of_an_earlier_start_is_refused(trips):

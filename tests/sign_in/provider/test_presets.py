@@ -44,7 +44,8 @@ def test_google_tells_subject_address_and_name(trips):
         ({"email": "Ann@GMAIL.com", "email_verified": True}, True),
         ({"email": "ann@gmail.com", "email_verified": False}, False),
         ({"email": "ann@gmail.com", "email_verified": None}, False),
-        ({"email": "ann@gmail.com", "email_verified": "true"}, False),
+        ({"email": "ann@gmail.com", "email_verified": "true"}, True),
+        ({"email": "ann@gmail.com", "email_verified": "false"}, False),
         ({"email": "ann@corp.example", "email_verified": True}, False),
         ({"email": "ann@corp.example", "email_verified": True, "hd": "corp.example"}, True),
         ({"email": "ann@corp.example", "email_verified": True, "hd": "CORP.example"}, True),
@@ -180,7 +181,9 @@ def test_a_verified_address_of_gitlab_and_others_counts_with_trust_email(trips, 
     assert trips.trip(fake)["trusted"] is False
     trips.set(fake, **TRUSTS)
     assert trips.trip(fake)["trusted"] is True
-    for verified in (False, None, "true", 1):
+    fake.claims["email_verified"] = "true"  # as Amazon Cognito writes it
+    assert trips.trip(fake)["trusted"] is True
+    for verified in (False, None, "false", "True", "1", 1, ["true"]):
         fake.claims["email_verified"] = verified
         assert trips.trip(fake)["trusted"] is False
 
@@ -191,6 +194,7 @@ def test_gitlab_tells_the_groups_and_we_take_none(trips):
     fake.profile = {"groups": ["corp"], "picture": "https://gitlab.com/uploads/ann.png"}
     assert set(trips.trip(fake)) == {
         *("provider", "issuer", "subject", "email", "trusted", "name", "allowed", "auth_time"),
+        *("vouched", "doubt", "asked_scope", "answered_scope"),
         *("purpose", "remember", "next", "session_id", "reason"),
     }
 

@@ -125,8 +125,10 @@ def test_microsofts_return_names_a_directory_in_its_issuer(trips):
     ("error", "reason", "status"),
     [
         ("access_denied", "canceled", 400),
-        ("login_required", "canceled", 400),
-        ("server_error", "provider_error", 503),
+        ("login_required", "provider_error", 503),
+        ("consent_required", "provider_error", 503),
+        ("server_error", "provider_busy", 503),
+        ("temporarily_unavailable", "provider_busy", 503),
         ("<script>", "provider_error", 503),
     ],
 )

@@ -183,7 +183,10 @@ PROVIDER: Mapping[str, Definition] = dict(
             "domains",
             domains,
             "List of the domains of e-mail addresses that may come from this provider. By default"
-            " all. It is asked at every sign-in.",
+            " all. Every sign-in needs a verified address of them that the provider tells at that"
+            " sign-in, else the person has to open a mailed link; see [your company's"
+            " provider](sign-in-company.md#3-decide-what-you-believe-of-it). No other provider may"
+            " have the same issuer.",
         ),
         _key(
             "extra",

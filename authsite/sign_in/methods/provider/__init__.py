@@ -4,7 +4,7 @@
 """
 
 from .browser import WHILE_A_MAIL_IS_AWAITED, browser_of, keep_browser
-from .failures import ProviderFailure, ProviderRefused, keeping_next
+from .failures import ProviderFailure, ProviderRefused, keeping, stating
 from .people import is_allowed
 from .protocol import begin, finish, redirect_uri, return_url, start_url
 from .values import ProvidedIdentity, Purpose, Returned, Start
@@ -22,8 +22,9 @@ __all__ = [
     "finish",
     "is_allowed",
     "keep_browser",
-    "keeping_next",
+    "keeping",
     "redirect_uri",
     "return_url",
     "start_url",
+    "stating",
 ]

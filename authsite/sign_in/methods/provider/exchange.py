@@ -34,9 +34,11 @@ class Exchange:
         return self._object(url, self.send("GET", url, limit=LONGEST_DOCUMENT))
 
     def profile(self, url: str, access_token: str, accept: str = "application/json") -> Any:
-        """The JSON that the provider has for an access token; None for another status than 200."""
+        """The JSON that the provider has for an access token; None where it refuses us."""
         headers = {"Accept": accept, "Authorization": f"Bearer {access_token}"}
         answer = self.send("GET", url, headers)
+        if answer.status == 429 or answer.status >= 500:
+            raise self._unusable(url, f"status {answer.status}")
         return self._json(url, answer) if answer.status == 200 else None
 
     def post(self, url: str, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
@@ -87,6 +89,13 @@ class Exchange:
     def _unusable(self, url: str, cause: str) -> ProviderRefused:
         log.warning("provider_unusable", provider=self.provider.name, url=url, cause=cause)
         return ProviderRefused(ProviderFailure.UNREACHABLE, self.provider, cause=f"{url}: {cause}")
+
+
+def shown(text: object, longest: int = 300) -> str:
+    """A text of a provider for log and audit trail: in ASCII, in one line, shortened."""
+    escaped = str(text).encode("ascii", "backslashreplace").decode()
+    printable = "".join(each if each.isprintable() else repr(each)[1:-1] for each in escaped)
+    return printable if len(printable) <= longest else f"{printable[: longest - 3]}..."
 
 
 def text_in(found: Mapping[str, Any], name: str) -> str | None:

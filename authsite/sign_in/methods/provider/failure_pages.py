@@ -11,6 +11,7 @@ class Next(Enum):
 
     SIGN_IN = "to the provider again, and to the login page"
     ACCOUNT = "to the account page, where the signed-in person began"
+    OTHER_WAY = "to the login page, since the provider would answer the same again"
     PASSWORD_LINK = "a mail with the link that sets a password, and to the account page"
 
 
@@ -83,6 +84,24 @@ NO_ANSWER = FailurePage(
         "way to sign in."
     ),
 )
+NOT_USABLE = FailurePage(
+    503,
+    _("${provider} did not answer as expected"),
+    _(
+        "We got no usable answer from ${provider}, and another try will not change that. Choose "
+        "another way, and tell the people who run this site the number below."
+    ),
+    Next.OTHER_WAY,
+)
+PROVIDER_ERROR = FailurePage(
+    503,
+    _("${provider} did not let you through"),
+    _(
+        "${provider} reports an error, for which its administrators or the people who run this "
+        "site have to do something. Choose another way, and tell them the number below."
+    ),
+    Next.OTHER_WAY,
+)
 TENANT = FailurePage(
     403,
     _("Your organization is not allowed here"),
@@ -123,6 +142,15 @@ NOT_RECENT = FailurePage(
     _(
         "${provider} has not told us that you have just signed in there, so this does not show "
         "that it is you. Set a password instead."
+    ),
+    Next.PASSWORD_LINK,
+)
+NOT_VOUCHED_FOR = FailurePage(
+    403,
+    _("This is not enough as a confirmation"),
+    _(
+        "${provider} has not told us a verified address of yours of the domains that are allowed "
+        "here, so this does not show that it is you. Set a password instead."
     ),
     Next.PASSWORD_LINK,
 )

@@ -39,10 +39,14 @@ def person_of(exchange: Exchange, access_token: str) -> Person:
     api = "https://api.github.com" if site == PUBLIC else f"{site}/api/v3"
     user = exchange.profile(f"{api}/user", access_token, _ACCEPT)
     if not isinstance(user, dict):
-        raise ProviderRefused(ProviderFailure.PROFILE, provider)
+        raise ProviderRefused(
+            ProviderFailure.PROFILE, provider, cause=f"{api}/user has no JSON object for us"
+        )
     number = user.get("id")
     if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**63:
-        raise ProviderRefused(ProviderFailure.SUBJECT, provider)
+        raise ProviderRefused(
+            ProviderFailure.SUBJECT, provider, cause=f"{api}/user has no positive integer as `id`"
+        )
     addresses = exchange.profile(f"{api}/user/emails?per_page=100", access_token, _ACCEPT)
     email = usable_address(_primary(addresses))
     return Person(
@@ -50,6 +54,7 @@ def person_of(exchange: Exchange, access_token: str) -> Person:
         subject=str(number),
         email=email,
         verified=email is not None,
+        said=True if email else None,
         name=usable_name(text_in(user, "name") or text_in(user, "login")),
     )
 

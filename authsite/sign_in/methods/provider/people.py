@@ -14,7 +14,7 @@ from authsite.platform.settings.sections.providers import Provider
 from authsite.sign_in.identifiers import InvalidIdentifier, parse_identifier
 
 from .exchange import seconds_in, text_in
-from .failures import ProviderFailure, ProviderRefused
+from .failures import AddressDoubt, ProviderFailure, ProviderRefused
 from .values import ProvidedIdentity
 
 AHEAD = timedelta(seconds=60)  # that the provider's clock may be ahead of ours
@@ -27,6 +27,7 @@ class Person(NamedTuple):
 
     ``verified``: the provider says that it has verified ``email``. ``authority``: it says that the
     domain of the address is that of the person's organization, which the provider knows.
+    ``said``: what it says about whether the address is verified; None if it says nothing.
     ``hosted``: the claim ``hd`` of Google.
     """
 
@@ -35,6 +36,7 @@ class Person(NamedTuple):
     email: str | None = None
     verified: bool = False
     authority: bool = False
+    said: bool | None = None
     hosted: str | None = None
     name: str | None = None
     auth_time: datetime | None = None
@@ -46,15 +48,17 @@ def person_of(provider: Provider, claims: Mapping[str, Any], profile: Mapping[st
     email = usable_address(text_in(address, "email"))
     hosted = text_in(claims, "hd") or text_in(profile, "hd")
     of_organization = email is not None and _domain_of(email) == _domain(hosted)
-    verified = address.get("email_verified") is True
+    said = _said(address.get("email_verified"), "true")
+    verified = said is True
     match provider.preset:
         case "google":
             authority = verified and of_organization
             verified = authority or (verified and _domain_of(email) == GMAIL)
         case "microsoft":
-            # Entra writes this boolean as the text "1", too.
-            owner_verified = address.get("xms_edov")
-            authority = verified = owner_verified is True or owner_verified == "1"
+            owner_verified = _said(address.get("xms_edov"), "true", "1")
+            authority = verified = owner_verified is True
+            # Entra has no `email_verified`: that is counted where it speaks against the address.
+            said = owner_verified if owner_verified is not None or said else said
         case _:
             authority = False
     return Person(
@@ -63,6 +67,7 @@ def person_of(provider: Provider, claims: Mapping[str, Any], profile: Mapping[st
         email=email,
         verified=verified,
         authority=authority,
+        said=said,
         hosted=hosted,
         name=usable_name(text_in(claims, "name") or text_in(profile, "name")),
         auth_time=_auth_time(claims),
@@ -77,7 +82,13 @@ def provided_identity(settings: Settings, provider: Provider, person: Person) ->
     domain = _domain_of(person.email)
     allowed = _allowed(provider, person)
     if allowed is False:
-        raise ProviderRefused(ProviderFailure.DOMAIN, provider, subject=person.subject)
+        sent = person.hosted if provider.preset == "google" else domain
+        raise ProviderRefused(
+            ProviderFailure.DOMAIN,
+            provider,
+            subject=person.subject,
+            details={"sent": sent or "nothing", "expected": " ".join(provider.domains)},
+        )
     protected = domain in (*settings.registration_domains, *provider.domains)
     may_say = provider.trust_email and (
         not protected or person.authority or provider.domain_authority
@@ -91,6 +102,8 @@ def provided_identity(settings: Settings, provider: Provider, person: Person) ->
         name=person.name,
         allowed=allowed,
         auth_time=person.auth_time,
+        vouched=_is_vouched_for(provider, person, allowed=allowed is True),
+        doubt=_doubt(person),
     )
 
 
@@ -107,6 +120,38 @@ def _allowed(provider: Provider, person: Person) -> bool | None:
     return None if person.email is None else is_allowed(provider, person.email)
 
 
+def _is_vouched_for(provider: Provider, person: Person, *, allowed: bool) -> bool:
+    """Whether the provider says now that the person has an address of its `domains`.
+
+    Silence about whether it is verified suffices of a directory of these domains alone
+    (`domain-authority`), which a person who left does not tell the address of any more.
+    """
+    if not provider.domains:
+        return True
+    said = person.said is True or (person.said is None and provider.domain_authority)
+    return allowed and person.email is not None and said
+
+
+def _doubt(person: Person) -> AddressDoubt:
+    """Why the address would have to be proved by a mail."""
+    if person.email is None:
+        return AddressDoubt.NO_ADDRESS
+    if person.said is None:
+        return AddressDoubt.NOT_SAID
+    return AddressDoubt.NOT_TRUSTED if person.said else AddressDoubt.UNVERIFIED
+
+
+def _said(value: object, *yes: str) -> bool | None:
+    """What a claim says that is true or false; None for nothing.
+
+    Amazon Cognito writes ``email_verified`` as the text "true", and Microsoft Entra ``xms_edov`` as
+    "1". ``yes``: the texts that count; whatever else there is does not verify an address.
+    """
+    if value is None:
+        return None
+    return value is True or value in yes
+
+
 def _about_address(claims: Mapping[str, Any], profile: Mapping[str, Any]) -> Mapping[str, Any]:
     """Where to read the address and all that is said about it: one source, never a mixture.
 
@@ -115,9 +160,13 @@ def _about_address(claims: Mapping[str, Any], profile: Mapping[str, Any]) -> Map
     """
     if text_in(claims, "email") is None:
         return profile
-    if "email_verified" not in claims and profile.get("email") == claims["email"]:
+    if claims.get("email_verified") is None and _is_same(profile.get("email"), claims["email"]):
         return {**claims, "email_verified": profile.get("email_verified")}
     return claims
+
+
+def _is_same(value: object, address: str) -> bool:
+    return isinstance(value, str) and value.lower() == address.lower()
 
 
 def _auth_time(claims: Mapping[str, Any]) -> datetime | None:

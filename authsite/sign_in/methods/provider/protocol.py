@@ -1,10 +1,11 @@
 """The way to a provider and back: OpenID Connect Core 1.0, section 3.1, with PKCE (RFC 7636)."""
 
 from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote_plus, urlencode
 
 from sqlalchemy.orm import Session
-from structlog import get_logger
 
 from authsite.platform.context import Context
 from authsite.platform.http.application import HttpApplication
@@ -16,19 +17,21 @@ from authsite.platform.stored_requests import service as stored_requests
 from . import state as states
 from .browser import LIFETIME, browser_of, keep_browser
 from .endpoints import Endpoints, endpoints_of
-from .exchange import Exchange, text_in
-from .failures import ProviderFailure, ProviderRefused, keeping_next
+from .exchange import Exchange, shown, text_in
+from .failures import ProviderFailure, ProviderRefused, keeping, stating
 from .github import person_of as github_person
-from .id_token import Tokens, verified_claims
+from .id_token import Tokens, subject_failure, verified_claims
 from .people import Person, person_of, provided_identity
-from .values import ProvidedIdentity, Purpose, Returned, Start
-
-log = get_logger("authsite.providers")
+from .values import ProvidedIdentity, Purpose, Returned, Start, scopes
 
 NEXT = "provider-next"  # the kind of a stored request
-# Errors with which a provider says that the person has not signed in (RFC 6749, section 4.1.2.1;
-# OpenID Connect Core 1.0, section 3.1.2.6).
-_CANCELED = ("access_denied", "login_required", "interaction_required", "consent_required")
+# Errors of RFC 6749, section 4.1.2.1. Any other one has something for an administrator to mend,
+# such as `consent_required` of Microsoft Entra.
+_FAILURES = {
+    "access_denied": ProviderFailure.CANCELED,
+    "server_error": ProviderFailure.PROVIDER_BUSY,
+    "temporarily_unavailable": ProviderFailure.PROVIDER_BUSY,
+}
 
 
 def begin(
@@ -79,7 +82,7 @@ def finish(request: Request, provider: Provider) -> Returned:
     ctx = request.authsite.ctx
     found = states.unseal(ctx.services.keys[states.KEY_PURPOSE], browser, provider, state)
     start = _spend(ctx, provider, state, found)
-    with keeping_next(start.next):
+    with keeping(start):
         return Returned(start, _provided(request, provider, state, browser or ""))
 
 
@@ -116,10 +119,8 @@ def _provided(request: Request, provider: Provider, state: str, browser: str) ->
     """Whom the provider tells, after a ``state`` that was ours."""
     given, ctx = request.GET, request.authsite.ctx
     if error := given.get("error"):
-        if error in _CANCELED:
-            raise ProviderRefused(ProviderFailure.CANCELED, provider)
-        log.warning("provider_error", provider=provider.name, error=error[:100])
-        raise ProviderRefused(ProviderFailure.PROVIDER_ERROR, provider)
+        failure = _FAILURES.get(error, ProviderFailure.PROVIDER_ERROR)
+        raise ProviderRefused(failure, provider, details=_said_of_error(given))
     exchange = Exchange(ctx.services, provider)
     endpoints = endpoints_of(exchange)
     if not endpoints.returned_issuer(given.get("iss")):
@@ -133,8 +134,17 @@ def _provided(request: Request, provider: Provider, state: str, browser: str) ->
         "code_verifier": states.verifier_of(browser, state),
     }
     tokens = _redeem(exchange, endpoints, body)
-    person = _person(exchange, endpoints, tokens, states.nonce_of(browser, state))
-    return provided_identity(ctx.settings, provider, person)
+    asked, answered = shown(" ".join(provider.scope)), tokens.scope and shown(tokens.scope)
+    with stating(scopes(asked, answered)):
+        person = _person(exchange, endpoints, tokens, states.nonce_of(browser, state))
+        provided = provided_identity(ctx.settings, provider, person)
+    return provided._replace(asked_scope=asked, answered_scope=answered)
+
+
+def _said_of_error(answer: Mapping[str, Any]) -> dict[str, str]:
+    """What a provider says of an error, for the operator (RFC 6749, sections 4.1.2.1 and 5.2)."""
+    found = {"error": answer.get("error"), "description": answer.get("error_description")}
+    return {name: shown(text) for name, text in found.items() if text}
 
 
 def _redeem(exchange: Exchange, endpoints: Endpoints, body: dict[str, str]) -> Tokens:
@@ -149,14 +159,13 @@ def _redeem(exchange: Exchange, endpoints: Endpoints, body: dict[str, str]) -> T
         body |= {"client_id": provider.client_id, "client_secret": secret}
     answer = exchange.post(endpoints.token, headers, urlencode(body).encode())
     if "error" in answer:
-        log.warning("provider_error", provider=provider.name, error=str(answer["error"])[:100])
         rejected = answer["error"] in ("invalid_grant", "bad_verification_code")
         failure = ProviderFailure.CODE if rejected else ProviderFailure.TOKEN
-        raise ProviderRefused(failure, provider)
+        raise ProviderRefused(failure, provider, details=_said_of_error(answer))
     access_token = text_in(answer, "access_token") or ""
     if not (access_token.isascii() and access_token.isprintable() and access_token.strip()):
         raise ProviderRefused(ProviderFailure.ACCESS_TOKEN, provider)
-    return Tokens(text_in(answer, "id_token") or "", access_token)
+    return Tokens(text_in(answer, "id_token") or "", access_token, text_in(answer, "scope"))
 
 
 def _person(exchange: Exchange, endpoints: Endpoints, tokens: Tokens, nonce: str) -> Person:
@@ -168,8 +177,13 @@ def _person(exchange: Exchange, endpoints: Endpoints, tokens: Tokens, nonce: str
     if discovery.userinfo_endpoint:
         profile = exchange.profile(discovery.userinfo_endpoint, tokens.access_token)
         if not isinstance(profile, dict):
-            raise ProviderRefused(ProviderFailure.PROFILE, exchange.provider)
+            cause = "the userinfo endpoint refused the access token, or has no JSON object"
+            raise ProviderRefused(ProviderFailure.PROFILE, exchange.provider, cause=cause)
         if profile.get("sub") != claims["sub"]:  # section 5.3.2
-            failure = ProviderFailure.PROFILE_SUBJECT
-            raise ProviderRefused(failure, exchange.provider, subject=claims["sub"])
+            failure = subject_failure(profile.get("sub"))
+            if failure is not ProviderFailure.SUBJECT_TYPE:
+                failure = ProviderFailure.PROFILE_SUBJECT
+            raise ProviderRefused(
+                failure, exchange.provider, subject=claims["sub"], cause="in the profile (userinfo)"
+            )
     return person_of(exchange.provider, claims, profile)

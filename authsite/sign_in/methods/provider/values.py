@@ -35,6 +35,11 @@ class ProvidedIdentity(NamedTuple):
     domain). ``allowed``: whether the tenant and domain that it tells are among the setting's; None
     if it tells neither, and the address that was proved has to be asked. ``auth_time``: when the
     person proved to be who they are there; None if the provider does not tell.
+
+    ``vouched``: whether the provider says now that the person has a verified address of its
+    `domains`; true where it has none. ``doubt``: the `AddressDoubt`, why ``email`` is not proved.
+    ``asked_scope``, ``answered_scope``: for the operator; a ``scope`` in the answer decides
+    nothing, since each provider answers in its own words.
     """
 
     provider: str
@@ -45,6 +50,15 @@ class ProvidedIdentity(NamedTuple):
     name: str | None
     allowed: bool | None = True
     auth_time: datetime | None = None
+    vouched: bool = True
+    doubt: str = ""
+    asked_scope: str = ""
+    answered_scope: str | None = None
+
+    @property
+    def scopes(self) -> dict[str, str]:
+        """`scopes` of this return."""
+        return scopes(self.asked_scope, self.answered_scope)
 
 
 class Returned(NamedTuple):
@@ -52,3 +66,8 @@ class Returned(NamedTuple):
 
     start: Start
     provided: ProvidedIdentity
+
+
+def scopes(asked: str, answered: str | None) -> dict[str, str]:
+    """The details of an event: which scope was asked for, and what the provider answered."""
+    return {"asked_scope": asked, **({"answered_scope": answered} if answered else {})}
