@@ -4,6 +4,7 @@ A view of a route ``authsite.admin.…`` has ``admin="users:write"``; one withou
 ``recent=True``: the caller must have proved within the last ten minutes to be who they are.
 """
 
+from dataclasses import replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -111,7 +112,9 @@ def administrator_for(
     """
     caller = caller_of(request)
     by = _administrator(caller)
-    if not (by.scopes if permission == ANY else by.may(permission)):
+    if not _may(by, permission):
+        if (error := _too_weak(request, caller)) and _may(_by_groups(caller), permission):
+            raise error  # the sign-in is why the token has no such scope
         raise PermissionMissing(permission_scope(permission))
     if by.kind == "user":
         if error := _shortfall(request, caller, recent=recent):
@@ -138,10 +141,20 @@ def _administrator(caller: Caller) -> Administrator:
     if caller.account is None:
         scopes = ADMIN_SCOPES.intersection(caller.scope)
         return Administrator("client", scopes, caller.client_uuid)
-    scopes = scopes_of(reserved_groups(caller.account.labels))
+    by = _by_groups(caller)
     if caller.guard == "api":
-        scopes &= _with_read(caller.scope)
-    return Administrator("user", scopes, caller.account.id)
+        by = replace(by, scopes=by.scopes & _with_read(caller.scope))
+    return by
+
+
+def _by_groups(caller: Caller) -> Administrator:
+    """What the groups of the user give, whatever the token has."""
+    account = caller.acting_user()
+    return Administrator("user", scopes_of(reserved_groups(account.labels)), account.id)
+
+
+def _may(by: Administrator, permission: str) -> bool:
+    return bool(by.scopes) if permission == ANY else by.may(permission)
 
 
 def _with_read(scopes: tuple[str, ...]) -> frozenset[str]:
@@ -154,12 +167,20 @@ def _shortfall(
     request: Request, caller: Caller, *, recent: bool
 ) -> InsufficientUserAuthentication | None:
     settings, now = request.authsite.settings, clock.now()
-    acr = None if reaches(caller.acr, settings.admin_acr) else settings.admin_acr
+    too_weak = _too_weak(request, caller)
+    acr = too_weak.acr_values if too_weak else None
     if recent and is_old(caller.auth_at, PROOF_LIFETIME, now):
         return InsufficientUserAuthentication(PROOF_LIFETIME, acr)
     if caller.guard == "web" and idle.is_idle(request, caller):
         return InsufficientUserAuthentication(settings.admin_idle, acr)
-    return InsufficientUserAuthentication(None, acr) if acr else None
+    return too_weak
+
+
+def _too_weak(request: Request, caller: Caller) -> InsufficientUserAuthentication | None:
+    """The error of a user's sign-in below `admin-acr`; None of a caller that has no sign-in."""
+    if caller.acr is None or reaches(caller.acr, request.authsite.settings.admin_acr):
+        return None
+    return InsufficientUserAuthentication(None, request.authsite.settings.admin_acr)
 
 
 def _is_known(permission: object) -> bool:

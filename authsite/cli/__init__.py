@@ -98,6 +98,17 @@ class LazyGroup(click.Group):
             raise click.UsageError(_unknown(name), ctx)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. A database file that cannot be made is an error of every command."""
+        try:
+            return super().invoke(ctx)
+        except RuntimeError as error:
+            from authsite.platform.db.sqlite_files import UnusableFile
+
+            if not isinstance(error, UnusableFile):
+                raise
+            raise click.ClickException(str(error)) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # From the table: click's own listing would import all commands.
         with formatter.section("Commands"):

@@ -1,11 +1,13 @@
 """``authsite serve``: the service on Granian."""
 
 import os
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
 
 import click
 
 from authsite.platform.command_line.shared import config_path, examples, ini_option, settings_of
+from authsite.platform.finding import Finding
 from authsite.platform.runtime.cores import usable_cores
 from authsite.platform.settings import Settings, SettingsError, environment, folder_of, read_ini
 from authsite.platform.settings.load import check_start, start_warnings
@@ -41,8 +43,23 @@ MAX_HEAD = 16 * 1024  # bytes of the request line and the headers
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="Processes. Default: one for each core."
 )
+@click.option(
+    "--keep-alive",
+    default=30,
+    show_default=True,
+    type=click.IntRange(1, 3600),
+    help="The seconds after which an idle connection is closed: more than the proxy in front keeps "
+    "one.",
+)
 @click.option("--init", "init_first", is_flag=True, help="Do `authsite init` first.")
-def serve(config: str | None, host: str, port: int, workers: int | None, init_first: bool) -> None:
+def serve(
+    config: str | None,
+    host: str,
+    port: int,
+    workers: int | None,
+    keep_alive: int,
+    init_first: bool,
+) -> None:
     """Run the service.
 
     It ends with SIGTERM or Ctrl-C; requests in progress are completed.
@@ -87,9 +104,8 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         # glibc has memory arenas for each thread; sixteen threads would use a third more memory.
         os.environ.setdefault("MALLOC_ARENA_MAX", "2")
         local_url = f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"
-        for finding in examine(config, application=False):
-            if finding.state == "wrong" and not any(finding.subject in each for each in warnings):
-                click.secho(f"WRONG  {finding.subject}: {finding.message}", err=True, fg="red")
+        for text, color in told(examine(config, application=False), warnings):
+            click.secho(text, err=True, fg=color)
         click.echo(greeting(cfg, local_url, shows_mail=may_show(cfg, host)))
         configure(as_json=cfg.production)
         server = Granian(
@@ -100,7 +116,9 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
             interface=Interfaces.ASGINL,  # ASGI without lifespan events; see server/asgi.py
             loop=Loops.auto,  # uvloop if it is installed
             http=HTTPModes.http1,  # the protocol between a proxy and the server behind it
-            http1_settings=HTTP1Settings(max_buffer_size=MAX_HEAD),
+            http1_settings=HTTP1Settings(
+                header_read_timeout=keep_alive * 1000, max_buffer_size=MAX_HEAD
+            ),
             workers=workers,
             workers_kill_timeout=10,  # seconds in which requests can be completed
             websockets=False,
@@ -116,6 +134,20 @@ def serve(config: str | None, host: str, port: int, workers: int | None, init_fi
         finally:
             if failure := failure_in(folder):
                 raise click.ClickException(failure)
+
+
+def told(
+    findings: Iterable[Finding], warnings: Collection[str]
+) -> Iterator[tuple[str, str | None]]:
+    """The lines of `authsite doctor` that a start prints, with their color.
+
+    What is wrong, unless the ``warnings`` of the settings say it, and why OpenID Connect is off.
+    """
+    for each in findings:
+        if each.state == "wrong" and not any(each.subject in warning for warning in warnings):
+            yield f"WRONG  {each.subject}: {each.message}", "red"
+        elif (each.state, each.subject) == ("note", "openid"):
+            yield f"note: authsite.openid: {each.message}", None
 
 
 def greeting(cfg: Settings, local_url: str, *, shows_mail: bool = False) -> str:

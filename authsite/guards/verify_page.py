@@ -111,7 +111,7 @@ def _wanted(request: Request) -> Wanted:
     given: Mapping[str, str] = request.authsite.raw_form or request.GET
     acr, age = given.get("acr_values"), given.get("max_age", "")
     known = acr if acr in (AAL2, PHR) else None
-    if not (age.isascii() and age.isdigit() and len(age) <= 9):
+    if not (age.isascii() and age.isdigit() and len(age) <= 16):
         return Wanted(known)
     return Wanted(known, timedelta(seconds=min(int(age), _MAX_AGE)))
 

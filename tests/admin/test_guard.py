@@ -43,6 +43,36 @@ def test_a_weak_sign_in_is_asked_for_more(site):
     assert 'acr_values="aal2"' in answer.headers["WWW-Authenticate"]
 
 
+@pytest.mark.parametrize("path", [ME, "/v1/admin/users"])
+def test_a_token_without_the_scopes_that_a_weak_sign_in_leaves_out_is_asked_for_more(site, path):
+    """Nobody can give the owner of the site what a second factor gives."""
+    administrators.make(site, "owner")
+    headers = administrators.token(site, "", amr=PASSWORD)
+    answer = site.http.get(path, headers=headers, status=401)
+    assert 'error="insufficient_user_authentication"' in answer.headers["WWW-Authenticate"]
+    assert 'acr_values="aal2"' in answer.headers["WWW-Authenticate"]
+
+
+@pytest.mark.parametrize(
+    ("role", "amr"), [("owner", administrators.STRONG), ("viewer", PASSWORD), (None, PASSWORD)]
+)
+def test_where_another_sign_in_would_not_help_the_scope_is_named(site, role, amr):
+    """The sign-in is strong, the groups of the user do not give it, or there are none."""
+    if role:
+        administrators.make(site, role)
+    else:
+        site.user("root@example.com", confirmed=True)
+    headers = administrators.token(site, "", amr=amr)
+    answer = site.http.get("/v1/admin/settings", headers=headers, status=403)
+    assert 'error="insufficient_scope"' in answer.headers["WWW-Authenticate"]
+
+
+def test_a_personal_token_has_no_sign_in_that_could_be_stronger(site):
+    administrators.make(site, "owner")
+    headers = administrators.token(site, "", amr=())
+    site.http.get(ME, headers=headers, status=403)
+
+
 def test_only_inside_of_the_networks(site_with):
     site = site_with(**administrators.SETTINGS, admin_networks="198.51.100.0/24")
     headers = administrators.client(site, "admin:users:read")

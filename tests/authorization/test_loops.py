@@ -204,3 +204,18 @@ def test_a_wrong_password_keeps_the_way(issuer, ann):
     form = next(each for each in again.forms.values() if "password" in each.fields)
     form["password"] = "correct horse battery"
     assert answer_of(issuer.http.get(form.submit(status=303).location))["code"]
+
+
+@pytest.mark.parametrize("age", ["2147483647", "9999999999", str(2**53)])
+def test_any_age_is_an_age(issuer, ann, age):
+    """Clients send the largest number that they know where every age is right."""
+    ours = application(issuer, first_party=True)
+    sign_in(issuer)
+    assert answer_of(authorize(issuer, ours, max_age=age))["code"]
+
+
+@pytest.mark.parametrize("age", ["-1", str(2**53 + 1), "9" * 17, "1.5", "1e3"])
+def test_what_is_no_age_is_refused(issuer, ann, age):
+    ours = application(issuer, first_party=True)
+    sign_in(issuer)
+    assert answer_of(authorize(issuer, ours, max_age=age))["error"] == "invalid_request"

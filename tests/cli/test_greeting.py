@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from authsite.cli.serve import greeting
+from authsite.cli.serve import greeting, told
 from tests.support.mails import link_in
 from tests.support.site import WEB
 
@@ -74,3 +74,19 @@ def test_without_registration_a_command_creates_the_first_user(site_with):
     text = greeting(site_with(registration="off").cfg, LOCAL)
     assert "authsite user create --email you@example.com" in text
     assert "/v1/register" not in text
+
+
+@pytest.mark.parametrize(
+    ("ini", "notes"),
+    [
+        ("authsite.base-url = http://auth.example.org", ["base-url does not begin with https://"]),
+        ("", ["base-url is not set"]),
+        ("authsite.base-url = https://auth.example.org", []),
+        ("authsite.openid = off", []),
+    ],
+)
+def test_the_start_says_why_openid_connect_is_off(found, ini, notes):
+    lines = [text for text, _ in told(found(ini=f"authsite.bcrypt-cost = 12\n{ini}"), [])]
+    shown = [line for line in lines if line.startswith("note: authsite.openid:")]
+    assert len(shown) == len(notes)
+    assert all(note in line for note, line in zip(notes, shown, strict=True))

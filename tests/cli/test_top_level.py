@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from authsite.cli import ALIASES, COMMANDS, authsite
 from tests.support.in_process import Commands
+from tests.support.site import SECRET
 
 
 def run(*arguments, status=0):
@@ -104,3 +105,33 @@ def test_the_completion_of_a_shell_is_a_script_that_it_can_read(shell):
 
 def test_no_other_shell_can_be_completed():
     assert "'bash', 'zsh', 'fish'" in run("completion", "csh", status=2).stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["init"],
+        ["doctor"],
+        ["doctor", "--production"],
+        ["db", "upgrade"],
+        ["serve"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("place", ["file/below/db.sqlite", "proc", "loop/db.sqlite"])
+def test_a_database_file_that_cannot_be_made_is_one_sentence(tmp_path, monkeypatch, command, place):
+    """Below a file, in a folder without rights, and where no folder can be made."""
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    path = "/proc/authsite/db.sqlite" if place == "proc" else tmp_path / place
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AUTHSITE_DATABASE_URL", f"sqlite:///{path}")
+    monkeypatch.setenv("AUTHSITE_SECRET", SECRET)
+    (tmp_path / "development.ini").write_text("[app:main]\nuse = egg:authsite\n")
+    done = run(*command, status=1)
+    assert "Traceback" not in done.output
+    if command[0] == "doctor":
+        return
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("Error:")]
+    assert f"the database {path} cannot be made (" in line
+    assert "name in database-url a file" in line

@@ -109,7 +109,9 @@ def test_a_wrong_or_missing_verifier_changes_nothing(site, wrong):
 def test_a_malformed_verifier_is_refused(site, wrong):
     app = application(site)
     code = code_of(site, app, verifier=wrong)
-    assert redeem(site, app, code, 400, verifier=wrong)["error"] == "invalid_request"
+    answer = redeem(site, app, code, 400, verifier=wrong)
+    assert answer["error"] == "invalid_request"
+    assert answer["error_description"].startswith("code_verifier: Send 43 to 128 characters:")
 
 
 def test_a_verifier_for_a_code_without_challenge_is_refused(site):

@@ -55,16 +55,16 @@ _PYTHON = re.compile("PYTHON").match
 
 
 @contextmanager
-def serving(ini, workers=1, *, port=None, **variables):
+def serving(ini, workers=1, *, port=None, options=(), **variables):
     """``authsite serve`` as a process; yields an httpx client for it, with ``.log`` (a path).
 
     ``{port}`` in a variable is the server's. With a variable of Python's own, the server is a new
-    interpreter, which reads it; otherwise a fork (`commands.start`).
+    interpreter, which reads it; otherwise a fork (`commands.start`). ``options``: further ones.
     """
     port = port or free_port()
     variables = {name: value.replace("{port}", str(port)) for name, value in variables.items()}
     log = ini.with_suffix(f".{port}.log")
-    arguments = ["serve", "--config", ini, "--port", port, "--workers", workers]
+    arguments = ["serve", "--config", ini, "--port", port, "--workers", workers, *options]
     with open(os.devnull, "rb") as nothing, open(log, "wb") as output:
         env = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_")}
         start = _interpreter if any(map(_PYTHON, variables)) else commands.start

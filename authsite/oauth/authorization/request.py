@@ -27,7 +27,9 @@ KNOWN = (
     *("ui_locales", "id_token_hint", "resource", "provider", "request", "request_uri"),
 )
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
-_MAX_AGE = re.compile(r"[0-9]{1,9}")
+_MAX_AGE = re.compile(r"[0-9]{1,16}")
+_LARGEST = 2**53  # of a number in JSON that every program reads alike (RFC 8259, section 6)
+_ANY_AGE = 10**9  # seconds, 31 years: no sign-in is older
 _SCOPE = re.compile(r"[!#-\[\]-~]+")
 _PRINTABLE = re.compile(r"[^\x00-\x1f\x7f]*")
 
@@ -211,9 +213,9 @@ def _prompt(words: tuple[str, ...]) -> frozenset[str]:
 def _max_age(text: str | None) -> int | None:
     if text is None:
         return None
-    if not _MAX_AGE.fullmatch(text):
+    if not _MAX_AGE.fullmatch(text) or int(text) > _LARGEST:
         raise Refused(Reason.INVALID_VALUE, "max_age")
-    return int(text)
+    return min(int(text), _ANY_AGE)
 
 
 def _limited(sent: Parameters, name: str, most: int) -> str | None:

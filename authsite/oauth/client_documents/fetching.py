@@ -18,7 +18,7 @@ from .problems import DocumentRefused, Problem
 LIMIT = 5 * 1024  # bytes (section 6.6 of the draft)
 SHORTEST, LONGEST = timedelta(minutes=5), timedelta(hours=24)
 _JSON = re.compile(r"application/(?:json|[a-z0-9.+-]+\+json)")
-_MAX_AGE = re.compile(r"max-age=\"?([0-9]{1,10})\"?")
+_MAX_AGE = re.compile(r"max-age=\"?([0-9]{1,16})\"?")
 
 
 class Fetched(NamedTuple):
@@ -74,5 +74,7 @@ def lifetime_of(headers: Mapping[str, str]) -> timedelta:
     if not {"no-store", "no-cache"}.isdisjoint(directives):
         return SHORTEST
     found = next(filter(None, map(_MAX_AGE.fullmatch, directives)), None)
-    wanted = timedelta(seconds=int(found[1])) if found else SHORTEST
-    return min(max(wanted, SHORTEST), LONGEST)
+    if found is None:
+        return SHORTEST
+    seconds = min(int(found[1]), int(LONGEST.total_seconds()))
+    return max(timedelta(seconds=seconds), SHORTEST)

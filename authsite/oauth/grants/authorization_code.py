@@ -13,8 +13,11 @@ from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.parameters import AUTHORIZATION_CODE, TokenText
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.context import Context
+from authsite.platform.http.bodies import Malformed
 
 from .grant import Grant, GrantBody
+
+VERIFIER_RULE = "Send 43 to 128 characters: letters, digits, - . _ ~ (RFC 7636, section 4.1)."
 
 
 class AuthorizationCodeGrant(GrantBody):
@@ -35,7 +38,9 @@ class AuthorizationCodeGrant(GrantBody):
     """Grant `authorization_code`: the code that `/oauth/authorize` has sent to the client."""
     redirect_uri: Annotated[str, Field(max_length=MAX_URI)] = ""
     """Grant `authorization_code`: if it is sent, the same text as in the authorization request."""
-    code_verifier: Annotated[str, Field(pattern=r"^([A-Za-z0-9._~-]{43,128})?$")] = ""
+    code_verifier: Annotated[
+        str, Field(pattern=r"^([A-Za-z0-9._~-]{43,128})?$"), Malformed(VERIFIER_RULE)
+    ] = ""
     """Grant `authorization_code`: the text whose SHA-256 was `code_challenge` (RFC 7636)."""
 
 

@@ -26,6 +26,7 @@ from .breaker import Breaker
 from .deadlines import Deadlines
 from .hosts import Hosts
 from .prepared_pool import TIMEOUT, PreparedPool, server_closed
+from .sqlite_files import UnusableFile
 from .write_failures import note_failure
 
 if TYPE_CHECKING:
@@ -265,8 +266,17 @@ def _roll_back_open(connection: sqlite3.Connection | None, _record: ConnectionPo
 
 
 def _create_private(path: Path) -> None:
-    """Make the file (0600) and its folder (0700) before SQLite makes the file readable for all."""
-    if not path.parent.exists():
-        path.parent.mkdir(parents=True, mode=0o700)
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    """Make the file (0600) and its folder (0700) before SQLite makes the file readable for all.
+
+    Raises `UnusableFile`.
+    """
+    try:
+        if not path.parent.exists():
+            path.parent.mkdir(parents=True, mode=0o700)
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise UnusableFile(
+            f"the database {path} cannot be made ({error.strerror}): name in database-url a file"
+            " in a folder that this user may write to"
+        ) from None

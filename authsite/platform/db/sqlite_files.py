@@ -12,7 +12,7 @@ from authsite.platform.runtime import clock
 
 
 class UnusableFile(RuntimeError):
-    """A database that cannot be copied or replaced; the message says what to do."""
+    """A database that cannot be made, copied or replaced; the message says what to do."""
 
 
 @contextmanager

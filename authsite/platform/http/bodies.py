@@ -16,6 +16,7 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
+    ValidationInfo,
 )
 from pydantic_core import ErrorDetails
 from pyramid.interfaces import IViewDeriverInfo
@@ -25,7 +26,7 @@ from authsite.platform.db.transaction import needs_transaction
 from authsite.platform.i18n import _, translate
 from authsite.platform.request_state import Request, View, view_options
 
-from .body_values import MAX_BODY, values_of
+from .body_values import FORM, MAX_BODY, media_type_of, values_of
 from .errors import (
     ApiError,
     FieldError,
@@ -45,6 +46,13 @@ class Missing:
 
     If an annotation has several, the last one is used.
     """
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """The error message for a text that does not match the field's ``pattern``: its rule."""
 
     message: str
 
@@ -82,11 +90,15 @@ Consent = Annotated[
     Field(examples=["true"]),
 ]
 MaybeEmpty = Annotated[str, _text(1024, required=False)]
-# ``true`` or ``false`` of JSON, or the same words in a form.
-Flag = Annotated[
-    bool, BeforeValidator(lambda value: _FLAGS.get(value) if isinstance(value, str) else value)
-]
 _FLAGS = {"true": True, "false": False}
+
+
+def _flag(value: object, info: ValidationInfo) -> object:
+    return _FLAGS.get(value) if info.context == FORM and isinstance(value, str) else value
+
+
+# ``true`` or ``false`` of JSON, or the same words in a form.
+Flag = Annotated[bool, BeforeValidator(_flag)]
 
 
 def _add_description(schema: dict[str, Any], model: type["Body"]) -> None:
@@ -155,11 +167,11 @@ def read(request: Request, model: type[Body]) -> Body:
     values = values_of(request, form_only=model.form_only, json_only=model.json_only)
     if model.one_of:
         model = model.one_of.get(str(values.get(model.discriminator)), model)
-    return validate(values, model)
+    return validate(values, model, media_type_of(request))
 
 
-def validate(values: Mapping[str, object], model: type[Model]) -> Model:
-    """Make an instance of ``model`` from ``values``. Raises `ValidationFailed`."""
+def validate(values: Mapping[str, object], model: type[Model], media_type: str = FORM) -> Model:
+    """Make an instance of ``model`` from ``values`` of a body. Raises `ValidationFailed`."""
     fields = model.model_fields
     texts = {name: "".join(_texts(value)) for name, value in values.items() if name in fields}
     if not _is_text("".join(texts.values())):
@@ -167,7 +179,7 @@ def validate(values: Mapping[str, object], model: type[Model]) -> Model:
         bad = [name for name, value in texts.items() if not _is_text(value)]
         raise ValidationFailed(details=[FieldError("invalid", name, message) for name in bad])
     try:
-        return model.model_validate(values)
+        return model.model_validate(values, context=media_type)
     except ValidationError as error:
         raise ValidationFailed(
             details=[_field_error(item, model) for item in error.errors()]
@@ -251,7 +263,9 @@ def _field_error(item: ErrorDetails, model: type[Body]) -> FieldError:
     name = str(item["loc"][0])
     if item["type"] == "extra_forbidden":
         return FieldError(code, name, _UNKNOWN)
-    metadata = model.model_fields[name].metadata if code == "required" else []
-    messages = [part.message for part in metadata if isinstance(part, Missing)]
+    kind = {"missing": Missing, "string_too_short": Missing, "string_pattern_mismatch": Malformed}
+    own = kind.get(item["type"])
+    metadata = model.model_fields[name].metadata if own else []
+    messages = [part.message for part in metadata if isinstance(part, Missing | Malformed)]
     word = _WORDS_OF_TYPES.get(item["type"], WORDS[code])
     return FieldError(code, name, messages[-1] if messages else word)

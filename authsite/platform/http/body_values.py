@@ -23,7 +23,7 @@ def values_of(request: Request, *, form_only: bool, json_only: bool = False) -> 
     raw = _read_bytes(request)
     if request.environ.get("CONTENT_TYPE") == FORM and not json_only:  # nothing else to parse
         return _without_duplicates(_parse_form(raw))
-    media_type = request.content_type.strip().lower()  # case-insensitive (RFC 9110, section 8.3.1)
+    media_type = media_type_of(request)
     # Programs name the type of a form with an empty body, too: no field is needed here.
     if not raw and (not media_type or json_only or (media_type == JSON and not form_only)):
         return {}
@@ -37,10 +37,15 @@ def values_of(request: Request, *, form_only: bool, json_only: bool = False) -> 
     raise UnsupportedMediaType(f"Send the body as {accepted}.")
 
 
+def media_type_of(request: Request) -> str:
+    """The media type of the body; it is case-insensitive (RFC 9110, section 8.3.1)."""
+    return request.content_type.strip().lower()
+
+
 def form_pairs(request: Request) -> list[tuple[str, str]]:
     """The names and values of a form, also those that are there more than once."""
     raw = _read_bytes(request)
-    if raw and request.content_type.strip().lower() != FORM:
+    if raw and media_type_of(request) != FORM:
         raise UnsupportedMediaType(f"Send the body as {FORM}.")
     return _parse_form(raw)
 

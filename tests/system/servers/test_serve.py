@@ -226,3 +226,17 @@ def test_make_serve_takes_a_port():
         capture_output=True, text=True, check=True, cwd=CHECKOUT,
     )  # fmt: skip
     assert "--port 7001" in done.stdout
+
+
+def test_an_idle_connection_is_closed_after_the_time_of_keep_alive(tmp_path):
+    """A proxy that keeps a connection for longer sends a request into a closed one."""
+    ini = write_ini(tmp_path, f"sqlite:///{tmp_path}/x.sqlite")
+    with serving(ini, options=["--keep-alive", "2"]) as server, socket.socket() as connection:
+        connection.settimeout(20)
+        connection.connect(("127.0.0.1", server.base_url.port))
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+        began = time.monotonic()
+        while connection.recv(65536):
+            pass
+        assert 1 < time.monotonic() - began < 10
