@@ -104,7 +104,7 @@ def serve(
         # glibc has memory arenas for each thread; sixteen threads would use a third more memory.
         os.environ.setdefault("MALLOC_ARENA_MAX", "2")
         local_url = f"http://{'localhost' if host == '127.0.0.1' else host}:{port}"
-        for text, color in told(examine(config, application=False), warnings):
+        for text, color in start_lines(examine(config, application=False), warnings):
             click.secho(text, err=True, fg=color)
         click.echo(greeting(cfg, local_url, shows_mail=may_show(cfg, host)))
         configure(as_json=cfg.production)
@@ -136,7 +136,7 @@ def serve(
                 raise click.ClickException(failure)
 
 
-def told(
+def start_lines(
     findings: Iterable[Finding], warnings: Collection[str]
 ) -> Iterator[tuple[str, str | None]]:
     """The lines of `authsite doctor` that a start prints, with their color.

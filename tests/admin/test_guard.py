@@ -45,7 +45,7 @@ def test_a_weak_sign_in_is_asked_for_more(site):
 
 @pytest.mark.parametrize("path", [ME, "/v1/admin/users"])
 def test_a_token_without_the_scopes_that_a_weak_sign_in_leaves_out_is_asked_for_more(site, path):
-    """Nobody can give the owner of the site what a second factor gives."""
+    """No owner can give what a second factor gives."""
     administrators.make(site, "owner")
     headers = administrators.token(site, "", amr=PASSWORD)
     answer = site.http.get(path, headers=headers, status=401)

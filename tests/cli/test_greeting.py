@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from authsite.cli.serve import greeting, told
+from authsite.cli.serve import greeting, start_lines
 from tests.support.mails import link_in
 from tests.support.site import WEB
 
@@ -86,7 +86,7 @@ def test_without_registration_a_command_creates_the_first_user(site_with):
     ],
 )
 def test_the_start_says_why_openid_connect_is_off(found, ini, notes):
-    lines = [text for text, _ in told(found(ini=f"authsite.bcrypt-cost = 12\n{ini}"), [])]
+    lines = [text for text, _ in start_lines(found(ini=f"authsite.bcrypt-cost = 12\n{ini}"), [])]
     shown = [line for line in lines if line.startswith("note: authsite.openid:")]
     assert len(shown) == len(notes)
     assert all(note in line for note, line in zip(notes, shown, strict=True))
