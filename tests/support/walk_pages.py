@@ -29,6 +29,7 @@ ACCOUNT_FORMS = (
     "/account/password/link",
     f"/account/identities/{NO_IDENTITY}/unlink",
     f"/account/consents/{NO_IDENTITY}/withdraw",
+    f"/account/consents/{NO_IDENTITY}/end",
     "/account/sessions/end-others",
     "/account/tokens",
     "/account/export",
@@ -118,6 +119,7 @@ def pages(site):
     identity = connect(site, "cy@example.com")
     account(site, f"/identities/{identity}/unlink", current_password=NEW)
     account(site, f"/consents/{NO_IDENTITY}/withdraw")
+    account(site, f"/consents/{NO_IDENTITY}/end")
     submit(site, "/account/password/check", page="/account", password=NEWER)
     account(site, "/password", current_password=NEW, password=NEWER)
     fields = {"name": "script", "expires_in": "7d", "current_password": NEWER}
