@@ -26,9 +26,15 @@ def environment():
 
 
 @pytest.fixture(scope="session")
-def node():
-    """The folder of the programs for Node.js, with their packages."""
-    return Environments().node()
+def node_environment():
+    """``node_environment("authjs")``: the folder of programs for Node.js, with their packages."""
+    return Environments().node
+
+
+@pytest.fixture(scope="session")
+def node(node_environment):
+    """The folder of the programs of MCP for Node.js."""
+    return node_environment("node")
 
 
 @pytest.fixture(scope="package")

@@ -11,8 +11,8 @@ from tests.conftest import need
 from tests.support.home import CHECKOUT
 from tests.support.installed import clean_environ
 
-REQUIREMENTS = Path(__file__).parent / "requirements"
-NODE = Path(__file__).parent / "node"
+HERE = Path(__file__).parent
+REQUIREMENTS = HERE / "requirements"
 FOLDER = CHECKOUT / "var" / "clients"
 INSTALL_SECONDS = 600
 
@@ -33,18 +33,18 @@ class Environments:
             mark.write_text(wanted)
         return folder / "bin"
 
-    def node(self):
-        """The folder of the programs for Node.js, with their packages; skips without npm."""
+    def node(self, name):
+        """The folder ``name`` of programs for Node.js, with their packages; skips without npm."""
         need(shutil.which("node") and shutil.which("npm"), "Node.js with npm")
-        folder, mark = FOLDER / "node", FOLDER / "node" / "installed.json"
-        wanted = (NODE / "package-lock.json").read_text()
+        folder, mark = FOLDER / name, FOLDER / name / "installed.json"
+        wanted = (HERE / name / "package-lock.json").read_text()
         if not mark.exists() or mark.read_text() != wanted:
             shutil.rmtree(folder, ignore_errors=True)
-            shutil.copytree(NODE, folder)
+            shutil.copytree(HERE / name, folder)
             options = ["--no-audit", "--no-fund", "--loglevel=error"]
-            run(["npm", "ci", "--prefix", folder, *options], "node")
+            run(["npm", "ci", "--prefix", folder, *options], name)
             mark.write_text(wanted)
-        for each in NODE.glob("*.mjs"):
+        for each in (HERE / name).glob("*.mjs"):
             shutil.copy(each, folder)
         return folder
 

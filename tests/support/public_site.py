@@ -74,6 +74,11 @@ class Place:
         made = self.command("client", "add", "--for", name, "--url", url, *more)
         return made, {each["name"]: each["text"] for each in made["files"]}
 
+    def generic(self, *redirect_uris):
+        """Register any application by its redirect URIs; the client."""
+        given = [text for uri in redirect_uris for text in ("--url", uri)]
+        return self.command("client", "add", "--for", "generic", *given)
+
     def relying_party(self, name):
         """A new `RelyingParty` of this place."""
         return RelyingParty(self, name)
