@@ -8,20 +8,28 @@ import click
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.oauth import client_scopes, client_uris, clients, registration
+from authsite.oauth import client_deletion, client_scopes, client_uris, clients, registration
 from authsite.oauth.client_facts import facts_of
 from authsite.oauth.client_fields import NO_FIELDS, ClientFields
 from authsite.oauth.client_urls import is_url
 from authsite.oauth.models import (
     CLIENT_TYPES,
     CODE_TYPES,
+    DOCUMENT,
     REGISTRABLE_TYPES,
     Client,
 )
 from authsite.oauth.oidc.availability import is_on_with, why_off
 from authsite.platform.audit.cause import Cause
 from authsite.platform.command_line.results import Data, Done, Facts, Listing, result_command
-from authsite.platform.command_line.shared import examples, limit_option, transaction
+from authsite.platform.command_line.shared import (
+    confirm,
+    examples,
+    limit_option,
+    reason_option,
+    transaction,
+    yes_option,
+)
 from authsite.platform.context import Context
 from authsite.platform.runtime.ids import as_client_id
 from authsite.platform.settings import Settings
@@ -32,6 +40,9 @@ SAMPLE = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"  # an id in examples
 BY_COMMAND = Cause("command")
 _TYPE = click.Choice(list(CLIENT_TYPES))
 ONCE = "The secret is shown this once and stored only as a hash: keep it now."
+_COMES_AGAIN = (
+    "It comes again when a user signs in with it: `authsite client disable` refuses it for good."
+)
 COLUMNS = {name: name for name in ("client_id", "name", "type", "scope", "secrets", "enabled")}
 
 
@@ -222,6 +233,39 @@ def enable(cfg: Settings, client_id: str) -> Done:
         found = find_client(ctx.db, client_id)
         clients.enable(ctx, found, BY_COMMAND)
         return Done("The client is enabled.", _shown(ctx, found))
+
+
+@client.command(epilog=examples(f"authsite client delete {SAMPLE}"))
+@click.argument("client_id", metavar="ID")
+@yes_option
+@reason_option
+@result_command
+def delete(cfg: Settings, client_id: str, yes: bool, reason: str | None) -> Done:
+    """Delete the client for good.
+
+    Its tokens end at once, and what users have allowed it goes. `authsite client disable` refuses
+    it and keeps it. Where settings or a resource name it, nothing is deleted.
+    """
+    with transaction(cfg) as ctx, value_errors():
+        found = find_client(ctx.db, client_id)
+        client_deletion.require_unused(ctx, found)
+        goes = client_deletion.belongings(ctx, found.id)
+        again = found.type == DOCUMENT
+        question = (
+            f"Delete {found.name} ({found.id})? With it go {goes.sign_ins} sign-ins, "
+            f"{goes.consents} consents and {goes.personal_tokens} personal access tokens. "
+            f"{_COMES_AGAIN if again else 'This cannot be undone.'}"
+        )
+    confirm(question, yes=yes)
+    with transaction(cfg) as ctx, value_errors():
+        found = find_client(ctx.db, client_id)
+        facts = {"client_id": str(found.id), "name": found.name}
+        gone = client_deletion.delete(ctx, found, BY_COMMAND._replace(reason=reason))
+    text = (
+        f"{facts['name']} is deleted, with {gone.sign_ins} sign-ins, {gone.consents} consents and "
+        f"{gone.personal_tokens} personal access tokens."
+    )
+    return Done(text, {**facts, "deleted": True, **gone._asdict()})
 
 
 @contextmanager

@@ -72,6 +72,11 @@ class Event(Explained):
         "An administrator created a client.",
         f"{_BY}; `source`, `source_id` if imported",
     )
+    CLIENT_DELETED = (
+        "client.deleted",
+        "An administrator deleted a client, with its tokens and what users had allowed it.",
+        f"{_BY}; `name`, `type`; `sign_ins`, `consents`, `personal_tokens`: how many went with it",
+    )
     CLIENT_DISABLED = (
         "client.disabled",
         "An administrator disabled a client. Its tokens ended.",

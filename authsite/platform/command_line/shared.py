@@ -54,6 +54,21 @@ def _one_line(_ctx: click.Context, option: click.Parameter, reason: str | None) 
     return text or None
 
 
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before something that cannot be undone, unless ``yes``; end the command at "no".
+
+    Raises `click.UsageError` without a terminal to ask on.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal to ask on: use --yes")
+    click.confirm(visible(question), abort=True)
+
+
 def required_reason_option(text: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """The option ``--reason`` of a command that needs one; ``text``: its help."""
     return click.option("--reason", metavar="TEXT", required=True, help=text, callback=_one_line)

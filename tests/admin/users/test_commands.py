@@ -1,5 +1,7 @@
 """The commands for users are on the services of administrators."""
 
+from uuid import UUID
+
 import pytest
 
 from authsite.platform.audit.models import AuditEvent
@@ -44,3 +46,36 @@ def test_a_command_erases_at_once_and_mails_nothing(site, commands, ann):
 
 def test_limits_of_a_user_are_listed(site, commands, ann):
     assert commands.json("user", "limits", ANN)["limits"] == []
+
+
+CREATE = ("user", "create", "--email", "new@example.com", "--password-stdin")
+PASSWORD = "purple wolf 77 tea\n"
+
+
+def test_a_user_is_created_with_a_username_and_groups(site, tmp_path):
+    commands = Commands(site, tmp_path, login_identifiers="email username")
+    for name in ("staff", "ops"):
+        commands.json("group", "create", name, "--title", name.title())
+    more = ("--username", "newcomer", "--group", "staff", "--group", "ops", "--confirmed")
+    made = commands.json(*CREATE, *more, stdin=PASSWORD)
+    assert made["username"] == "newcomer"
+    assert commands.json("user", "show", "new@example.com")["groups"] == ["ops", "staff"]
+    with site.db() as db:
+        assert db.get(User, UUID(made["id"])).labels == "ops staff"
+    added = details(site, "group.member_added")
+    assert [each["group"] for each in added] == ["staff", "ops"]
+    assert all(each["actor"]["kind"] == "command" for each in added)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--group", "nobody"), "nobody"),
+        (("--group", "authsite:owner"), "authsite:owner"),
+        (("--username", "newcomer"), "login-identifiers"),
+    ],
+)
+def test_a_user_with_an_unknown_group_or_kind_of_name_is_not_created(site, commands, more, said):
+    done = commands.run(*CREATE, *more, stdin=PASSWORD, status=1)
+    assert said in done.output
+    assert commands.json("user", "list")["total"] == 0

@@ -1,18 +1,20 @@
 """``authsite user create``, ``list``, ``show``, ``export`` and ``delete``."""
 
 import json
-import sys
+from collections.abc import Sequence
 
 import click
 
 from authsite.platform.command_line.results import Done, Facts, Listing, result_command
 from authsite.platform.command_line.shared import (
     config_option,
+    confirm,
     examples,
     limit_option,
     print_json,
     reason_option,
     transaction,
+    yes_option,
 )
 from authsite.platform.settings import Settings
 from authsite.users import listing, pending, service
@@ -27,6 +29,7 @@ from .shared import (
     last_owner_as_line,
     password_option,
     read_password,
+    require_kinds,
 )
 
 LISTED = {name: name for name in ("id", "email", "username", "phone", "confirmed", "enabled")}
@@ -35,27 +38,49 @@ LISTED = {name: name for name in ("id", "email", "username", "phone", "confirmed
 @click.command(
     epilog=examples(
         "authsite user create --email ann@example.com",
+        "authsite user create --email ann@example.com --confirmed --username ann --group staff",
         "echo 'purple wolf 77 tea' | authsite user create --email ann@example.com --password-stdin",
     )
 )
 @click.option("--email", required=True, help="The e-mail address, which is also a login name.")
 @click.option("--name", help="The name of the person.")
+@click.option("--username", help="A login name, if login-identifiers has `username`.")
+@click.option(
+    "--group",
+    "groups",
+    metavar="NAME",
+    multiple=True,
+    help="A group to add the user to, such as for an application with --require-group; give it "
+    "again for more. Administrators are made with `authsite admin grant`.",
+)
 @click.option("--confirmed", is_flag=True, help="Mark the e-mail address as confirmed.")
 @password_option
 @result_command
 def create(
-    cfg: Settings, email: str, name: str | None, confirmed: bool, password_stdin: bool
+    cfg: Settings,
+    email: str,
+    name: str | None,
+    username: str | None,
+    groups: Sequence[str],
+    confirmed: bool,
+    password_stdin: bool,
 ) -> Facts:
     """Create a user, by the same rules as registration."""
     from authsite.admin.administrator import COMMAND
+    from authsite.groups import members
+    from authsite.groups.cli.shared import errors_as_lines
     from authsite.signup.service import register
 
+    if username:
+        require_kinds(cfg, ["username"])
     cause = COMMAND.cause()
     password = read_password(password_stdin)
-    with transaction(cfg) as ctx, field_errors_as_lines():
-        made = register(ctx, {"email": email}, password, name, cause)
+    with transaction(cfg) as ctx, errors_as_lines(), field_errors_as_lines():
+        made = register(ctx, {"email": email, "username": username}, password, name, cause)
         if confirmed:
             service.confirm(ctx, made, cause)
+        for group in groups:
+            members.add(ctx, group, made.id, cause)
     shown = {"id": made.id, "email": made.email}
     return Facts("The user:", user_json(made, cfg.login_identifiers), shown)
 
@@ -149,7 +174,7 @@ def export(cfg: Settings, email_or_id: str, as_json: bool) -> None:
 
 @click.command(epilog=examples("authsite user delete ann@example.com"))
 @user_argument
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@yes_option
 @reason_option
 @result_command
 def delete(cfg: Settings, email_or_id: str, yes: bool, reason: str | None) -> Done:
@@ -159,11 +184,7 @@ def delete(cfg: Settings, email_or_id: str, yes: bool, reason: str | None) -> Do
     """
     with transaction(cfg) as ctx:
         found = find(ctx.db, email_or_id)
-    if not yes:
-        if not sys.stdin.isatty():
-            raise click.UsageError("there is no terminal to ask on: use --yes")
-        question = f"Erase {found.email} ({found.id}) and all data? This cannot be undone."
-        click.confirm(question, abort=True)
+    confirm(f"Erase {found.email} ({found.id}) and all data? This cannot be undone.", yes=yes)
     from authsite.admin.administrator import COMMAND
     from authsite.admin.users import deletion
 

@@ -14,7 +14,14 @@ from authsite.users import service
 from authsite.users.command_line import find, user_argument
 from authsite.users.models import User
 
-from .shared import done, field_errors_as_lines, last_owner_as_line, password_option, read_password
+from .shared import (
+    done,
+    field_errors_as_lines,
+    last_owner_as_line,
+    password_option,
+    read_password,
+    require_kinds,
+)
 
 if TYPE_CHECKING:
     from authsite.admin.administrator import Administrator
@@ -106,11 +113,7 @@ def update(
     }
     if name is None and not given:
         raise click.UsageError("nothing to change: give --name, --username or --phone")
-    for kind in given:
-        if kind not in cfg.login_identifiers:
-            raise click.ClickException(
-                f"users have no {kind}: add it to authsite.login-identifiers first"
-            )
+    require_kinds(cfg, given)
     with transaction(cfg) as ctx, field_errors_as_lines():
         user = find(ctx.db, email_or_id)
         found = actions.change_profile(ctx, COMMAND, user, reason, name=name, **given)

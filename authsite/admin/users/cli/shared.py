@@ -1,7 +1,7 @@
 """What the commands for users share."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,6 +10,7 @@ import click
 from authsite.platform.command_line.results import Done
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import translate
+from authsite.platform.settings import Settings
 from authsite.users.account import as_json as user_json
 from authsite.users.errors import LastOwner
 from authsite.users.models import User
@@ -53,6 +54,15 @@ def field_errors_as_lines() -> Iterator[None]:
     except ValidationFailed as error:
         lines = [f"{item.field}: {_words(item)}" for item in error.details]
         raise click.ClickException("\n".join(lines)) from None
+
+
+def require_kinds(cfg: Settings, kinds: Iterable[str]) -> None:
+    """Raise a `click.ClickException` for a kind of login name that users do not have."""
+    for kind in kinds:
+        if kind not in cfg.login_identifiers:
+            raise click.ClickException(
+                f"users have no {kind}: add it to authsite.login-identifiers first"
+            )
 
 
 @contextmanager
