@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID, uuid4
 
-from sqlalchemy import ColumnElement, FromClause, bindparam, exists, insert, select
+from sqlalchemy import ColumnElement, FromClause, bindparam, exists, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from authsite.platform.audit.events import Event
@@ -20,6 +20,7 @@ from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import levels
 from authsite.users.groups.group_scopes import Holder
 from authsite.users.models import User, unchanged_since
+from authsite.users.service import NOTED_AGAIN
 
 from . import resources, scopes
 from .active import FAMILIES
@@ -52,6 +53,12 @@ class ClientRef(NamedTuple):
 
 class IssuedFamily(NamedTuple):
     """A family that was inserted."""
+
+    id: UUID
+
+
+class NotedUser(NamedTuple):
+    """A user whose sign-in was noted."""
 
     id: UUID
 
@@ -104,6 +111,18 @@ ISSUE_FOR_USER = _issue_query(for_user=True)
 ISSUE_FOR_CODE = _issue_query(for_user=True, by_code=True)
 ISSUE_TO_DEVICE = _issue_query(for_user=True, by_code=True, to_device=True)
 ISSUE_FOR_CLIENT = _issue_query(for_user=False)
+# The sign-in of a code was that of its browser session, which has noted it.
+NOTE_SIGN_IN = PreparedQuery(
+    update(User)
+    .where(
+        User.id == bindparam("user_id"),
+        or_(User.last_sign_in_at.is_(None), User.last_sign_in_at <= bindparam("noted_before")),
+        exists().where(Family.id == bindparam("family_id"), Family.user_id == User.id),
+    )
+    .values(last_sign_in_at=bindparam("now"))
+    .returning(User.id),
+    NotedUser,
+)
 RECORD_IF_ISSUED = recording_if(
     exists().where(
         Family.id == bindparam("family_id"),
@@ -256,6 +275,10 @@ def _insert(
         (ISSUE_FOR_USER if user_id else ISSUE_FOR_CLIENT, values),
         (RECORD_IF_ISSUED, {**event, "family_id": family_id, "issued_at": now}),
     ]
+    if user_id and not code:
+        before = now - NOTED_AGAIN
+        about_user = {"user_id": user_id, "family_id": family_id, "now": now}
+        queries.append((NOTE_SIGN_IN, {**about_user, "noted_before": before}))
     if code:
         queries[0] = (ISSUE_TO_DEVICE if code.to_device else ISSUE_FOR_CODE, values)
         queries.insert(0, (SPEND_CODE, {"code_id": family_id, "now": now}))

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
 from sqlalchemy import ColumnElement, insert, select, update
@@ -22,6 +23,9 @@ from .errors import IdentifierTaken
 from .groups import owners
 from .models import LoginName, Origin, User, unchanged_since
 from .recovered import AT_RECOVERY
+
+# How exact `User.last_sign_in_at` is, so that one row is not written at each of many sign-ins.
+NOTED_AGAIN = timedelta(hours=1)
 
 
 class NormalizedName(Protocol):
@@ -243,6 +247,18 @@ def enable(ctx: Context, user: User, cause: Cause | None = None) -> bool:
         return False
     record(ctx, Event.USER_ENABLED, user_id=user.id, details=details_of(cause))
     return True
+
+
+def note_sign_in(ctx: Context, user_id: uuid.UUID, before: datetime | None, now: datetime) -> None:
+    """Store that the user has signed in, unless ``before``, the stored moment, is of this hour."""
+    if before is not None and before > now - NOTED_AGAIN:
+        return
+    ctx.db.execute(
+        update(User)
+        .where(User.id == user_id)
+        .values(last_sign_in_at=now)
+        .execution_options(synchronize_session=False)
+    )
 
 
 def set_language(ctx: Context, user_id: uuid.UUID, language: str, *, only_first: bool) -> None:

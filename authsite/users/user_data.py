@@ -51,6 +51,9 @@ class User(TypedDict):
     """Since when the account has had a second factor or a passkey without a break."""
     passkey_after_password: bool
     """Whether the user wants to be asked for a passkey after the password."""
+    last_sign_in_at: Moment | None
+    """When the user last signed in, exact to an hour; null: never, or before there was this
+    field."""
     created_at: Moment
     updated_at: Moment
 
@@ -87,7 +90,7 @@ USER_DATA = (
         "id email username phone name email_verified_at disabled_at created_at updated_at"
         " pending_email pending_expires_at pending_asked_at terms_url terms_accepted_at language"
         " links_ended_at labels origin delete_at second_factor_at factors_since"
-        " passkey_after_password",
+        " passkey_after_password last_sign_in_at",
         user="id",
         line=Line("users", User, {"password": "password_hash"}, _with_password),
     ),

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from uuid import UUID
 
-from sqlalchemy import Connection, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection
 
 from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
@@ -16,19 +14,17 @@ from authsite.platform.audit.service import record
 from authsite.platform.context import Context, Services
 from authsite.platform.db.batches import Batch
 from authsite.platform.http.errors import FieldError, ValidationFailed
-from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.i18n import _
 from authsite.platform.runtime import clock
 from authsite.sign_in.identifiers import normalized_key
 from authsite.users import service as users
-from authsite.users.erasure import erase
+from authsite.users.erasure import erase, erase_where
 from authsite.users.groups import owners
 from authsite.users.models import User
 
 from . import mails, subject
 
 WAIT = timedelta(days=7)
-DUE = 100  # users of one batch
 
 _OTHER_ADDRESS = _("This is not the address of the account. Type it to delete the account.")
 
@@ -80,26 +76,8 @@ def delete(
 
 
 def erase_due(services: Services, connection: Connection, now: datetime) -> Iterator[Batch]:
-    """Erase the users whose time has come, each in a transaction; for ``config.add_cleanup``."""
-    while True:
-        due = select(User.id).where(User.delete_at <= now).order_by(User.delete_at).limit(DUE)
-        found = connection.scalars(due).all()
-        erased = sum(_erase_if_due(services, user_id, now) for user_id in found)
-        yield Batch(erased, 1.0)
-        if len(found) < DUE or not erased:
-            return
-
-
-def _erase_if_due(services: Services, user_id: UUID, now: datetime) -> bool:
-    """Erase the user, unless an administrator has just enabled the user again."""
-    with Session(services.database.transactional) as db:
-        ctx = Context(services, lambda: RequestInfo(agent="authsite cleanup"), lambda: db)
-        due = select(User.id).where(User.id == user_id, User.delete_at <= now)
-        if db.scalar(due.with_for_update()) is None:
-            return False
-        erase(ctx, user_id, None, why="due")
-        db.commit()
-        return True
+    """Erase the users whose time has come, unless an administrator has enabled them again."""
+    return erase_where(services, connection, [User.delete_at <= now], User.delete_at, why="due")
 
 
 def _require_address(by: Administrator, user: User, email: str | None) -> None:

@@ -478,7 +478,8 @@ class Event(Explained):
         "The user was deleted.",
         "`why`: `administrator` (then [`actor`](#the-actor), and `reason` if one was given), "
         "`due` (scheduled by an administrator before), `disowned` (by the owner of the e-mail "
-        "address, who had not registered it), none by the user",
+        "address, who had not registered it), `unconfirmed` (setting `purge-unconfirmed`), none "
+        "by the user",
     )
     USER_EXPORTED = (
         "user.exported",

@@ -43,15 +43,20 @@ def duration(
 
 def duration_or_forever(maximum: timedelta) -> Callable[[str], timedelta | None]:
     """A parser of durations up to ``maximum``, and of ``forever``, which it returns as None."""
+    return duration_or("forever", maximum)
+
+
+def duration_or(word: str, maximum: timedelta) -> Callable[[str], timedelta | None]:
+    """A parser of durations up to ``maximum``, and of ``word``, which it returns as None."""
     parse_duration = duration(maximum)
 
     def parse(text: str) -> timedelta | None:
-        if text.lower() == "forever":
+        if text.lower() == word:
             return None
         try:
             return parse_duration(text)
         except ValueError as error:
-            raise ValueError(f"{error}; or forever") from None
+            raise ValueError(f"{error}; or {word}") from None
 
     return parse
 

@@ -107,12 +107,14 @@ def begin(
     Returns None if the user was disabled, or the user's epoch was raised, since the check.
     """
     account = done.account
+    # Not FOR SHARE: two sign-ins that hold it and then write the row would wait for each other.
     still_valid = (
-        select(User.id)
+        select(User.last_sign_in_at)
         .where(User.id == account.id, *unchanged_since(account.epoch))
-        .with_for_update(read=True)
+        .with_for_update(key_share=True)
     )
-    if ctx.db.scalar(still_valid) is None:
+    valid = ctx.db.execute(still_valid).one_or_none()
+    if valid is None:
         return None
     key = secrets.token_urlsafe(32)
     values = _values(ctx, done, key, remember=remember)
@@ -127,6 +129,7 @@ def begin(
         ctx.db.add(row)
     details = {"session": str(session_id), "amr": " ".join(done.amr)}
     record(ctx, Event.SESSION_BEGUN, user_id=account.id, details=details)
+    users.note_sign_in(ctx, account.id, valid.last_sign_in_at, values["used_at"])
     if done.notify:
         notices.send_new_device(ctx, account, session_id)
     return key

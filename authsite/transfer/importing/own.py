@@ -127,6 +127,7 @@ def user(row: Mapping[str, object], *, secrets: bool = True) -> UserDraft:
         language=text(row, "language"),
         terms=(text(row, "terms_url"), moment(row, "terms_accepted_at")),
         factors=factors if secrets else None,
+        last_sign_in_at=moment(row, "last_sign_in_at"),
     )
 
 

@@ -52,6 +52,7 @@ class UserDraft(NamedTuple):
     """Of mails to the user."""
     factors: "FactorDraft | None" = None
     """What the user has of second factors, which come with the user."""
+    last_sign_in_at: datetime | None = None
 
 
 class FactorDraft(NamedTuple):

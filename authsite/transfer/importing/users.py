@@ -133,6 +133,7 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
         "second_factor_at": factors.second_factor_at,
         "factors_since": factors.factors_since,
         "passkey_after_password": factors.passkey_after_password,
+        "last_sign_in_at": draft.last_sign_in_at,
         "created_at": created,
         "updated_at": draft.updated_at or created,
     }

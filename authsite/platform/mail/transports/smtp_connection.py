@@ -176,9 +176,9 @@ def connect(cfg: Settings) -> Connection:
     """A connection to the server of ``smtp-url``: greeted, encrypted, and signed in.
 
     TLS is required, and the certificate verified, for ``smtps``, for ``?starttls=1``, and before a
-    password leaves this machine. For all other mails TLS is opportunistic (RFC 7435): an attacker who can
-    alter the connection could drop the offer of STARTTLS as well, so a certificate that cannot be
-    verified is better than none, and mails go on without TLS if it fails, which is noted.
+    password leaves this machine. For all other mails TLS is opportunistic (RFC 7435): an attacker
+    who can alter the connection could drop the offer of STARTTLS as well, so a certificate that
+    cannot be verified is better than none, and mails go on without TLS if it fails, which is noted.
 
     Raises `Unreachable` with the reason, which has no password.
     """

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from authsite.platform.settings import urls, values
 from authsite.platform.settings.definition import optional, setting
-from authsite.platform.settings.durations import duration
+from authsite.platform.settings.durations import CENTURY, duration, duration_or
 from authsite.platform.settings.secret import Secret, strong_secrets
 
 
@@ -54,6 +54,13 @@ class Accounts:
         duration(timedelta(days=30)),
         "60m",
         text="How long a verification link works, at most 30 days.",
+    )
+    purge_unconfirmed: timedelta | None = setting(
+        duration_or("off", CENTURY),
+        "off",
+        text="After what time an account is erased that someone registered, and that no one has"
+        " ever confirmed or signed in to; users in groups stay. `off`: never. Such accounts hold"
+        " addresses of people who may not know of them: `30d` is a good value.",
     )
     reset_expires_in: timedelta = setting(
         duration(timedelta(days=1)),
