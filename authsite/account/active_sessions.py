@@ -4,15 +4,17 @@ A personal access token is not a session, but was created in one: a user who end
 revoke it, too. `authsite.oauth.personal` lists and revokes each of them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import case
 
-from authsite.oauth import families
+from authsite.oauth import active_personal_tokens, families
 from authsite.oauth.active import ACTIVE_FAMILIES
 from authsite.oauth.active_personal_tokens import end_created_in
+from authsite.oauth.codes import session_end
 from authsite.oauth.listed import ListedToken, list_personal
 from authsite.oauth.models import OAUTH, Client, Family
 from authsite.platform.audit.cause import Cause, details_of
@@ -114,21 +116,41 @@ def end(
 ) -> bool:
     """End one session of this user; whether there was one (IDOR: another user's is not found).
 
-    With ``revoke_tokens`` the personal access tokens that were created in it end, too. Ending
-    another session than ``current`` also ends a pending change of address: an intruder in that
-    session may have requested it.
+    With ``revoke_tokens`` the personal access tokens that were created in it end, too. Another
+    session than ``current`` may be that of an intruder. So all tokens that applications got in it
+    end, `offline_access` or not, and a pending change of address.
     """
     # Before the row of the session, as all that locks both does. What creates a personal access
     # token locks the user, too, so that none is created in a session that is ending.
     users.lock(ctx.db, user_id)
-    ended = sessions.end(ctx, user_id, session_id, cause) or _end_family(
+    disowned = session_id != current
+    ended = sessions.end(ctx, user_id, session_id, cause, disowned=disowned) or _end_family(
         ctx, user_id, session_id, cause
     )
     if ended and revoke_tokens:
         end_created_in(ctx, user_id, session_id, cause)
-    if ended and session_id != current:
+    if ended and disowned:
         pending.end(ctx.db, user_id)
     return ended
+
+
+def end_begun_with(
+    ctx: Context, user_id: UUID, identity_id: UUID, current: UUID | None
+) -> Sequence[UUID]:
+    """End everything that began with this identity of the user, the present session as well.
+
+    The tokens of applications and the personal access tokens of sessions that are over, too.
+    Returns the ids of the browser sessions. Call it in the transaction that has locked the user.
+    """
+    began = sessions.begun_with(ctx, user_id, identity_id)
+    for session_id in began:
+        if sessions.end(ctx, user_id, session_id, disowned=True):
+            end_created_in(ctx, user_id, session_id)
+    session_end.end_begun_with(ctx, user_id, identity_id)
+    active_personal_tokens.end_begun_with(ctx, user_id, identity_id)
+    if set(began) - {current}:
+        pending.end(ctx.db, user_id)
+    return began
 
 
 def _end_family(ctx: Context, user_id: UUID, family_id: UUID, cause: Cause | None) -> bool:

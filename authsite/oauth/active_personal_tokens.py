@@ -27,7 +27,7 @@ from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User
 
 from .active import ASKING, ASKING_COLUMNS, BATCH, with_owners
-from .models import Client, PersonalToken
+from .models import Client, Family, PersonalToken
 from .tokens import PersonalTokenValues
 
 PERSONAL_TOKENS = cast(Table, PersonalToken.__table__)
@@ -145,14 +145,29 @@ def end_all(ctx: Context, user_id: UUID, why: str, cause: Cause | None = None) -
 def end_created_in(
     ctx: Context, user_id: UUID, session_id: UUID, cause: Cause | None = None
 ) -> None:
-    """Revoke the active tokens that were created in a session of this user, and record each."""
-    created = ACTIVE_PERSONAL_TOKENS.where(
-        PersonalToken.user_id == user_id,
-        PersonalToken.session_id == session_id,
-        PersonalToken.expires_at > clock.now(),
+    """Revoke the active tokens that were created in a session of this user, and record each.
+
+    Also those that an application has created whose tokens came from that session.
+    """
+    families = select(Family.id).where(Family.session_id == session_id, Family.user_id == user_id)
+    created = or_(PersonalToken.session_id == session_id, PersonalToken.session_id.in_(families))
+    _revoke_active(ctx, user_id, "its session was ended", created, cause)
+
+
+def end_begun_with(ctx: Context, user_id: UUID, identity_id: UUID) -> None:
+    """Revoke the active tokens of sessions that began with this identity, and record each."""
+    created = PersonalToken.identity_id == identity_id
+    _revoke_active(ctx, user_id, "its provider was disconnected", created, None)
+
+
+def _revoke_active(
+    ctx: Context, user_id: UUID, why: str, which: ColumnElement[bool], cause: Cause | None
+) -> None:
+    active = ACTIVE_PERSONAL_TOKENS.where(
+        PersonalToken.user_id == user_id, which, PersonalToken.expires_at > clock.now()
     )
-    ids = ctx.db.scalars(created).all()
-    _revoke(ctx, user_id, "its session was ended", PersonalToken.id.in_(ids), cause)
+    ids = ctx.db.scalars(active).all()
+    _revoke(ctx, user_id, why, PersonalToken.id.in_(ids), cause)
 
 
 def _revoke(

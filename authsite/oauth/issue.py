@@ -65,7 +65,7 @@ class NotedUser(NamedTuple):
 
 _NULL_AT_FIRST = {"used_at", "revoked_at", "revoked_why", "name"}
 _OF_USER = {"auth_at", "recognized"}
-_OF_SESSION = {"session_id"}
+_OF_SESSION = {"session_id", "identity_id", "ends_at"}
 
 
 def _issue_query(
@@ -135,7 +135,8 @@ class CodeGrant(NamedTuple):
     """What a code adds to the family that comes from it; the family has the ``id`` of the code.
 
     ``facts``: those of the family, which have the ``audience`` and ``client_url``, too. ``bound``:
-    when its tokens end at the latest, None for never.
+    when its tokens end at the latest, None for never. ``identity_id`` and ``ends_at``: those of the
+    browser session.
     ``to_device``: a device asks for the tokens itself, with its own address. ``notes_use``: whether
     the client may not have been used before (`unused_clients`).
     """
@@ -146,6 +147,8 @@ class CodeGrant(NamedTuple):
     audience: str | None
     facts: str | None
     bound: datetime | None
+    identity_id: UUID | None
+    ends_at: datetime | None
     to_device: bool = False
     client_url: str | None = None
     notes_use: bool = False
@@ -189,7 +192,12 @@ def issue_for_code(
 
     Raises `InvalidGrant`, too, if another request has used it up, or its browser session has ended.
     """
-    owner = {**_of_user(done, code.scope, code.facts), "new_session_id": code.session_id}
+    owner = {
+        **_of_user(done, code.scope, code.facts),
+        "new_session_id": code.session_id,
+        "new_identity_id": code.identity_id,
+        "new_ends_at": code.ends_at,
+    }
     holder = Holder(done.account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, code.scope)
     resource = resources.find(ctx, code.audience) if code.audience else None

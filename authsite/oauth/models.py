@@ -170,7 +170,7 @@ class Family(Base):
 
     ``facts``, ``auth_at`` and ``recognized`` are as in `BrowserSession`, for the login of a user.
     ``session_id``: the browser session in which an application got a code; its row may be gone. A
-    refresh never changes it.
+    refresh never changes it. ``identity_id`` and ``ends_at`` are those of that session.
 
     No column that a refresh changes is indexed, so that a refresh is a HOT update on PostgreSQL.
     The index of ``client_id`` is for the deletion of a client, which has to find its families.
@@ -207,6 +207,8 @@ class Family(Base):
     auth_at: Mapped[datetime | None]
     recognized: Mapped[datetime | None]
     session_id: Mapped[uuid.UUID | None]
+    identity_id: Mapped[uuid.UUID | None]
+    ends_at: Mapped[datetime | None]
 
 
 # Rows without a value are not in them: each index is one more page that a transaction writes.
@@ -220,6 +222,8 @@ class PersonalToken(Base):
     It ends at ``expires_at``, and when the epoch of the user or of the client is raised.
     ``session_id``: the session in which it was created, a token family or a browser session, whose
     row may be gone. ``client_id``: the client of that token family; NULL for a browser session.
+    ``identity_id``: the identity with which that session began. ``expires_at`` is never later than
+    the ``ends_at`` of that session.
 
     No column that a use changes is indexed, so that writing it is a HOT update on PostgreSQL.
     """
@@ -236,6 +240,7 @@ class PersonalToken(Base):
     )
     client_epoch: Mapped[int | None]
     session_id: Mapped[uuid.UUID]
+    identity_id: Mapped[uuid.UUID | None]
     name: Mapped[str] = mapped_column(String(100))
     scope: Mapped[str] = mapped_column(String(1024))
     created_at: Mapped[datetime]

@@ -16,7 +16,7 @@ from .models import FORMER_PERSONAL_TOKEN, OAUTH
 
 _TOKENS = (
     "id client_id granted_scope scope created_at rotated_at used_at refresh_expires_at revoked_at"
-    " revoked_why address agent facts auth_at recognized session_id"
+    " revoked_why address agent facts auth_at recognized session_id identity_id ends_at"
 )
 
 
@@ -110,6 +110,8 @@ class Consent(TypedDict):
     client_id: Id
     scope: str
     """What the user has allowed, separated by spaces."""
+    resources: str | None
+    """The resources for which the user has allowed tokens, separated by spaces."""
     created_at: Moment
     updated_at: Moment
     """When the user has allowed more."""
@@ -230,7 +232,7 @@ USER_DATA = (
     UserData(
         "consents",
         consents.Consent,
-        "client_id scope created_at updated_at used_at",
+        "client_id scope resources created_at updated_at used_at",
         line=Line("consents", Consent),
     ),
     UserData("authorization_codes", AuthorizationCode),
@@ -244,8 +246,8 @@ USER_DATA = (
     UserData(
         "personal_access_tokens",
         models.PersonalToken,
-        "id client_id session_id name scope created_at used_at expires_at revoked_at revoked_why"
-        " address agent",
+        "id client_id session_id identity_id name scope created_at used_at expires_at revoked_at"
+        " revoked_why address agent",
         line=Line("personal_tokens", PersonalToken),
     ),
     UserData(

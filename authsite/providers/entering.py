@@ -29,13 +29,14 @@ from .known_accounts import Known
 class Browser(NamedTuple):
     """What a browser wants of a sign-in. ``former_key``: the key of the session that it has.
 
-    ``remembered``: as of `Target`.
+    ``remembered``: as of `Target`. ``prompted``: as of `Start`.
     """
 
     former_key: str | None
     remember: bool = False
     next: str | None = None
     remembered: str | None = None
+    prompted: bool = False
 
 
 def enter_known(
@@ -93,7 +94,8 @@ def _enter(
         remembered=browser.remembered,
     )
     # The gate counts limits: a write before it would make these wait for this transaction.
-    done = gate.advance(ctx, gate.proved_at(verified, provided.auth_time), target)
+    dated = gate.proved_at(verified, provided.auth_time, prompted=browser.prompted)
+    done = gate.advance(ctx, dated, target)
     if not identities.use(ctx, identity_id, provided.provider):  # removed since it was read
         raise WrongCredentials(ctx.settings.login_identifiers)
     user_id = verified.account.id

@@ -49,7 +49,7 @@ class Visit(NamedTuple):
     def browser(self, former_key: str | None) -> Browser:
         """What the browser wants, as it began."""
         waits = self.waiting
-        return Browser(former_key, waits.remember, waits.next, self.remembered)
+        return Browser(former_key, waits.remember, waits.next, self.remembered, waits.prompted)
 
 
 def open_visit(

@@ -31,7 +31,8 @@ class Waiting(NamedTuple):
     """A return that goes on. ``browser``: the value of the cookie of the browser that began.
 
     ``address``: the one that is proved or has to be; None if it has to be asked for.
-    ``mailed_at``: when a link to it was mailed. ``remember`` and ``next``: those of the start.
+    ``mailed_at``: when a link to it was mailed. ``remember``, ``next`` and ``prompted``: those of
+    the start.
     """
 
     id: uuid.UUID
@@ -41,6 +42,7 @@ class Waiting(NamedTuple):
     next: str | None = None
     address: str | None = None
     mailed_at: datetime | None = None
+    prompted: bool = False
 
     @property
     def lifetime(self) -> timedelta:
@@ -59,6 +61,7 @@ def keep(ctx: Context, waiting: Waiting) -> None:
         "target": waiting.next,
         "address": waiting.address,
         "mailed_at": _text(waiting.mailed_at),
+        "prompted": waiting.prompted,
     }
     stored_requests.store(ctx, KIND, body, waiting.lifetime, key=str(waiting.id))
 
@@ -79,6 +82,7 @@ def find(ctx: Context, provider: Provider, browser: str | None, key: str) -> Wai
         body["target"],
         body["address"],
         _time(body["mailed_at"]),
+        body.get("prompted", False),  # a row of the version before has none
     )
 
 

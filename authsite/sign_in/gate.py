@@ -20,7 +20,7 @@ from authsite.sign_in.credentials import owner_of_user, remember_caller
 from authsite.sign_in.method import Pending, Target, Verified, Wrong
 from authsite.sign_in.method import PendingEnded as PendingEnded
 from authsite.users.account import Account, under_new_epoch
-from authsite.users.levels import PASSWORD, REMEMBERED, UNDATED
+from authsite.users.levels import PASSWORD, PROMPTED, REMEMBERED, UNDATED
 
 from . import mailbox
 from . import pending as pending_logins
@@ -147,12 +147,14 @@ def admit(
     return Verified(account, amr, recognition_version, recognition, None, factors)
 
 
-def proved_at(verified: Verified, moment: datetime | None) -> Verified:
+def proved_at(verified: Verified, moment: datetime | None, *, prompted: bool = False) -> Verified:
     """``verified`` by a proof that the user gave elsewhere, at ``moment``; None if it is unknown.
 
     Then it does not count as one of now (`levels.proved_at`). A moment in the future counts as now:
-    the clock of a provider may be ahead.
+    the clock of a provider may be ahead. ``prompted``: the provider was asked for a proof of now.
     """
+    if prompted:
+        verified = verified._replace(amr=(*verified.amr, *PROMPTED))
     if moment is None:
         return verified._replace(amr=(*verified.amr, *UNDATED))
     return verified._replace(auth_at=min(moment, clock.now()))

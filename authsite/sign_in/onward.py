@@ -17,11 +17,15 @@ class Onward(NamedTuple):
 
     ``application``: its name; None if no administrator has checked it.
     ``login_hint``: the login name to fill in. ``language``: one of those that are offered.
+    ``wants_login``: it asks for a sign-in now, whoever is signed in; ``max_age``: for a proof that
+    is at most so many seconds old. A provider is asked for the same.
     """
 
     application: str | None
     login_hint: str | None = None
     language: str | None = None
+    wants_login: bool = False
+    max_age: int | None = None
 
 
 Find = Callable[[Request, str], Onward | None]

@@ -21,6 +21,7 @@ from authsite.users.levels import (
     EMAIL,
     LEVELS,
     PASSWORD,
+    PROMPTED,
     PROVIDER,
     UNDATED,
     acr_of,
@@ -270,4 +271,5 @@ def _outcome(
 
 
 def _first_of(user: SignedInUser) -> tuple[str, ...]:
-    return tuple(each for each in user.proved_by if each in (*_FIRST, *UNDATED))
+    kept = (*_FIRST, *UNDATED, *PROMPTED)
+    return tuple(each for each in user.proved_by if each in kept)

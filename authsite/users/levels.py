@@ -3,8 +3,9 @@
 The levels are ``aal1`` (one factor), ``aal2`` (two factors, as the AAL2 of NIST SP 800-63B-4) and
 ``phr`` (phishing-resistant: a passkey). ``amr`` has the values of RFC 8176 as far as it has one;
 ``idp`` (another provider), ``email`` (a mailed link or code), ``recovery`` (a recovery code),
-``device`` (a remembered browser) and ``undated`` (the provider did not tell when the user proved
-there to be who they are) are ours.
+``device`` (a remembered browser), ``undated`` (the provider did not tell when the user proved there
+to be who they are) and ``prompted`` (the provider was asked to have the user prove it again) are
+ours.
 """
 
 from collections.abc import Collection
@@ -24,11 +25,12 @@ PASSKEY = ("pop",)  # proof of possession of a key
 PASSKEY_OF_USER = ("pop", "user")  # the authenticator has also verified the user
 REMEMBERED = ("device",)
 UNDATED = ("undated",)
+PROMPTED = ("prompted",)
 
 _FIRST = frozenset((*PASSWORD, *PROVIDER, *EMAIL))
 _SECOND = frozenset((*TOTP, *RECOVERY_CODE))
 _PASSKEY_OF_USER = frozenset(PASSKEY_OF_USER)
-_OWN = frozenset((*PROVIDER, *EMAIL, *REMEMBERED, *UNDATED))
+_OWN = frozenset((*PROVIDER, *EMAIL, *REMEMBERED, *UNDATED, *PROMPTED))
 # Proofs of who the user is, which the user gives to us. A key that is touched without them is a
 # second factor, as the code of an app is.
 _DATED = frozenset((*PASSWORD, *EMAIL, PASSKEY_OF_USER[1]))

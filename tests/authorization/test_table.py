@@ -3,6 +3,7 @@
 import pytest
 
 from authsite.oauth.authorization.decision import State, Step, decide
+from authsite.oauth.authorization_reasons import Reason
 from authsite.users.models import User
 from tests.support.authorizing import (
     BASE,
@@ -58,9 +59,16 @@ def test_an_earlier_row_comes_first(number):
     assert decide(last)[0] is ROWS[number][1]
 
 
-@pytest.mark.parametrize("field", ["pending", "wants_login", "too_old", "wants_choice"])
+@pytest.mark.parametrize("field", ["pending", "wants_login", "wants_choice"])
 def test_a_sign_in_after_the_request_satisfies(field):
-    assert decide(State(signed_in=True, fresh=True, **{field: True}))[0] is Step.ANSWER
+    after = State(signed_in=True, fresh=True, asked_again=True)
+    assert decide(after._replace(**{field: True}))[0] is Step.ANSWER
+
+
+@pytest.mark.parametrize("field", ["wants_login", "too_old"])
+def test_a_sign_in_without_a_proof_leads_to_one_and_never_round_again(field):
+    silent = State(signed_in=True, fresh=True, **{field: True})
+    assert decide(silent) == (Step.VERIFY, Reason.LOGIN_NEEDED)
 
 
 def test_nothing_is_missing():

@@ -6,13 +6,18 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
+from authsite.admin.administrator import COMMAND
+from authsite.admin.users import access
 from authsite.oauth.codes.session_end import WHY
 from authsite.sign_in.sessions import service
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.sign_in.sessions.purge import purge
+from authsite.users.models import User
 from tests.support.acting import acting
-from tests.support.codes import application, code_of, redeem, session_of
+from tests.support.codes import OPENID, application, code_of, redeem, session_of
 from tests.support.pages import sign_in, submit
+from tests.support.site import Site, bearer
+from tests.support.statements import stepping_between
 
 OFFLINE = "openid offline_access"
 
@@ -53,6 +58,45 @@ def test_the_end_of_a_session_ends_its_families_without_offline_access(site, end
     assert redeem(site, app, waiting, 400)["error"] == "invalid_grant"
     assert [family.revoked_why for family in site.families()] == [WHY, None]
     assert site.events().count("token.revoked") == 1
+
+
+def by_another_sign_in(site, session):
+    own = Site(site.url, **OPENID)
+    sign_in(own)
+    submit(own, f"/account/sessions/{session.id}/end", page="/account/security")
+    own.database.dispose()
+
+
+def by_an_administrator(site, session):
+    with site.db() as db:
+        ctx = acting(db, site.app.registry["authsite"])
+        user = db.get(User, session.user_id)
+        access.end_session(ctx, COMMAND, user, session.id)
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("end", [by_another_sign_in, by_an_administrator])
+def test_who_ends_another_sign_in_ends_what_outlives_the_session_too(site, end):
+    app = application(site)
+    session = session_of(site)
+    offline = redeem(site, app, code_of(site, app, OFFLINE))
+    waiting = code_of(site, app, OFFLINE)
+    end(site, session)
+    assert not is_active(site, app, offline)
+    assert site.refresh(app, offline["refresh_token"], status=400)["error"] == "invalid_grant"
+    assert redeem(site, app, waiting, 400)["error"] == "invalid_grant"
+    assert [family.revoked_why for family in site.families()] == [WHY]
+
+
+def test_an_end_from_an_application_of_the_session_is_one_from_another_sign_in(site):
+    """Of the two entries in the list only one is that of the application."""
+    app = application(site, first_party=True, scope="account")
+    tokens = redeem(site, app, code_of(site, app, f"{OFFLINE} account"))
+    other = redeem(site, app, code_of(site, app, OFFLINE))
+    headers = bearer(tokens["access_token"])
+    site.http.delete(f"/v1/user/sessions/{session_of(site).id}", headers=headers, status=204)
+    assert not is_active(site, app, tokens)
+    assert not is_active(site, app, other)
 
 
 def test_a_raised_epoch_ends_all_of_them(site):
@@ -135,14 +179,52 @@ def test_a_family_of_a_client_in_a_browser_ends_after_a_day(frozen, site):
     site.refresh(app, tokens["refresh_token"], status=400)
 
 
-def test_a_session_ended_while_a_code_is_redeemed_leaves_no_family(site):
+@pytest.mark.parametrize("disowned", [False, True])
+def test_a_session_ended_while_a_code_is_redeemed_leaves_no_family(site, disowned):
     """The row of the session is deleted, and its transaction goes on: the code waits for it."""
     app = application(site)
-    session, code = session_of(site), code_of(site, app)
+    session, code = session_of(site), code_of(site, app, OFFLINE)
     with ThreadPoolExecutor(1) as pool:
         with site.db() as db:
-            service.end(acting(db, site.app.registry["authsite"]), session.user_id, session.id)
+            ctx = acting(db, site.app.registry["authsite"])
+            service.end(ctx, session.user_id, session.id, disowned=disowned)
             redeemed = pool.submit(redeem, site, app, code, 400)
             assert not wait([redeemed], timeout=0.5).done
         assert redeemed.result(20)["error"] == "invalid_grant"
     assert site.families() == []
+
+
+def test_tokens_that_are_refreshed_while_another_sign_in_ends_theirs_are_refused(site):
+    app = application(site)
+    session, tokens = session_of(site), redeem(site, app, code_of(site, app, OFFLINE))
+    with ThreadPoolExecutor(1) as pool:
+        with site.db() as db:
+            ctx = acting(db, site.app.registry["authsite"])
+            service.end(ctx, session.user_id, session.id, disowned=True)
+            refreshed = pool.submit(site.refresh, app, tokens["refresh_token"], status=400)
+            assert not wait([refreshed], timeout=0.5).done
+        assert refreshed.result(20)["error"] == "invalid_grant"
+    [family] = site.families()
+    assert (family.generation, family.revoked_why) == (0, WHY)
+
+
+def test_a_family_that_is_issued_while_another_sign_in_ends_its_session_ends_with_it(site):
+    """The code has locked the session: who ends it waits, and then sees the family."""
+    app = application(site)
+    session, code = session_of(site), code_of(site, app, OFFLINE)
+    other = Site(site.url, **OPENID)
+    services = other.app.registry["authsite"]
+
+    def end():
+        with other.db() as db:
+            assert service.end(acting(db, services), session.user_id, session.id, disowned=True)
+
+    with ThreadPoolExecutor(1) as pool:
+        ending = []
+        inserted = (site.database.prepared, "after", "INSERT INTO families")
+        with stepping_between(*inserted, lambda: ending.append(pool.submit(end))) as done:
+            tokens = redeem(site, app, code)
+        ending[0].result(20)
+    assert done
+    other.database.dispose()
+    assert not is_active(site, app, tokens)

@@ -46,8 +46,9 @@ INTERNAL = {
     "GroupMember": "",
     "Invitation": "key version",
     "Client": "epoch document_expires_at asked_at used_at",
-    "Family": "user_epoch client_epoch generation rescoped facts auth_at recognized",
-    "PersonalToken": "user_epoch client_epoch",
+    "Family": "user_epoch client_epoch generation rescoped facts auth_at recognized identity_id"
+    " ends_at",
+    "PersonalToken": "user_epoch client_epoch identity_id",
     "ClientUri": "id",
     "Resource": "",
     "Consent": "",

@@ -9,7 +9,7 @@ from authsite.oauth.models import Client, PersonalToken
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
-from tests.support.authorizing import OPENID, application, code_for, redeemed
+from tests.support.authorizing import BASE, OPENID, application, code_for, redeemed
 from tests.support.pages import sign_in, submit
 from tests.support.personal import create, created, errors, listed, with_ann
 from tests.support.site import PASSWORD, WEB, Site, bearer
@@ -174,9 +174,23 @@ def test_a_token_of_an_application_belongs_to_the_session_of_the_application(sit
     token = created(site, login)
     [shown] = [item for item in sessions(site, owner) if item["tokens"]]
     assert (shown["kind"], shown["client"]) == ("app", "Wiki")
-    [browser] = [item for item in sessions(site, owner) if item["kind"] == "browser"]
-    end(site, owner, browser["id"])
+    submit(site, "/logout", page=f"{BASE}/account")
     site.me(token)
     end(site, owner, shown["id"], revoke_tokens=ends)
+    site.me(login, status=401)
+    site.me(token, status=401 if ends else 200)
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_who_ends_another_sign_in_ends_the_tokens_of_its_applications(site_with, ends):
+    site = site_with(**OPENID)
+    site.user(confirmed=True)
+    owner = site.login(site.client())["access_token"]
+    app = application(site, first_party=True, scope="account")
+    scope = "openid account offline_access"
+    login = redeemed(site, app, code_for(site, app, scope=scope))["access_token"]
+    token = created(site, login)
+    [browser] = [item for item in sessions(site, owner) if item["kind"] == "browser"]
+    end(site, owner, browser["id"], revoke_tokens=ends)
     site.me(login, status=401)
     site.me(token, status=401 if ends else 200)

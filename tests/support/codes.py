@@ -65,7 +65,14 @@ def code_of(site, keys, scope="openid", *, session=None, verifier=VERIFIER, **mo
     new = NewCode(
         client=client,
         account=account,
-        session=SignInFacts(session.id, session.facts, session.auth_at, session.recognized),
+        session=SignInFacts(
+            session.id,
+            session.facts,
+            session.auth_at,
+            session.recognized,
+            session.identity_id,
+            session.ends_at,
+        ),
         redirect_uri=CALLBACK,
         code_challenge=s256(verifier) if verifier else None,
         scope=scope,

@@ -18,7 +18,7 @@ from authsite.sign_in.reauthentication import ProofFields, is_recent, require_pr
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
-from authsite.users.levels import EMAIL, PASSWORD
+from authsite.users.levels import EMAIL, PASSWORD, proved_at
 from authsite.users.models import User
 
 LIMIT = "factor-changes"
@@ -92,7 +92,8 @@ def needs_mail_code(ctx: Context, user: SignedInUser) -> bool:
 def _needs_mail_code(ctx: Context, user: SignedInUser, facts: SignInFacts) -> bool:
     if left.has_factor(ctx, user.account.id):
         return False
-    amr = amr_of(facts.facts) if is_recent(facts.auth_at) else ()
+    amr = amr_of(facts.facts)
+    amr = amr if is_recent(proved_at(amr, facts.auth_at)) else ()
     account, now = user.account, clock.now()
     return not (account.confirmed and policy.may_enroll(account, amr, facts.recognized, now))
 

@@ -24,11 +24,12 @@ class State(NamedTuple):
     """What is known of the browser, the user, and what the request asks of them.
 
     ``signed_in``: there is a session. ``pending``: a login that lacks its second proof.
-    ``fresh``: the session was signed in to after this request had led to the login page; that
-    satisfies ``wants_login`` (``prompt=login``), and any ``too_old`` (``max_age``) unless it is
-    ``undated``: a provider did not tell when the user proved to be who they are. ``other_user``:
-    another one is signed in than the ``id_token_hint`` names. ``chosen``: the user has chosen to go
-    on with this account. ``wants_consent``: ``prompt=consent``, the answer goes
+    ``fresh``: the session was signed in to after this request had led to the login page. It is not
+    led there again: a provider may sign a user in without asking. ``asked_again``: the user proved
+    to be who they are since, or a provider was asked for it; that satisfies ``wants_login``
+    (``prompt=login``). ``too_old``: the proof is older than ``max_age``, and of before.
+    ``other_user``: another one is signed in than the ``id_token_hint`` names. ``chosen``: the user
+    has chosen to go on with this account. ``wants_consent``: ``prompt=consent``, the answer goes
     to a program on the user's computer (RFC 8252, section 8.6), or no administrator has registered
     the client. ``allowed``: the user has just pressed "Allow".
     """
@@ -36,13 +37,13 @@ class State(NamedTuple):
     signed_in: bool
     pending: bool = False
     fresh: bool = False
+    asked_again: bool = False
     wants_login: bool = False
     wants_registration: bool = False
     other_user: bool = False
     wants_choice: bool = False
     chosen: bool = False
     too_old: bool = False
-    undated: bool = False
     level_low: bool = False
     unconfirmed: bool = False
     not_in_group: bool = False
@@ -78,7 +79,7 @@ TABLE = (
         Reason.CHOICE_NEEDED,
     ),
     Row(
-        lambda s: s.too_old and (s.undated or not s.fresh),
+        lambda s: s.too_old or (s.wants_login and not s.asked_again),
         Step.VERIFY,
         Reason.LOGIN_NEEDED,
     ),

@@ -72,14 +72,14 @@ def visit_of(request: Request, incoming: Incoming, form: Form | None = None) -> 
     who = service.signed_in(ctx, caller.acting_user(), caller.browser_uuid, caller.proved_by)
     if who is None:
         return Visit(None, pending=waits)
-    fresh = chosen = False
+    fresh = proved = chosen = False
     if incoming.at or incoming.chosen:
         keys, browser = ctx.services.keys, browser_of(request)
         led = continuation.led_to_login(keys, incoming, browser)
-        fresh = who.began_after(led)
+        fresh, proved = who.began_after(led), who.proved_after(led)
         chosen = continuation.is_chosen(keys, incoming, browser)
     allowed = form is not None and form.decision == ALLOW
-    return Visit(who, waits, fresh, chosen, allowed, form.shown if form else None)
+    return Visit(who, waits, fresh, proved, chosen, allowed, form.shown if form else None)
 
 
 def came_from_form(request: Request) -> bool:

@@ -22,13 +22,14 @@ def find(of: Request, target: str) -> Onward | None:
     try:
         sent = continuation.read(ctx, request.pairs_of(query.encode())).sent
         client = registered.find(ctx, sent.once("client_id") or "")
+        wants_login, max_age = request.LOGIN in sent.words("prompt"), request.max_age(sent)
     except Refused:
         return None
     if client is None:
         return None
     language = request.language(sent, of.authsite.settings.languages)
     name = None if client.unverified else client.name
-    return Onward(name, request.login_hint(sent), language)
+    return Onward(name, request.login_hint(sent), language, wants_login, max_age)
 
 
 def take_language(of: Request, sent: Parameters) -> None:

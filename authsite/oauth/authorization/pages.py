@@ -1,7 +1,5 @@
 """The authorization endpoint (RFC 6749, section 3.1; OpenID Connect Core 1.0, section 3.1.2)."""
 
-from datetime import timedelta
-
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
@@ -114,8 +112,8 @@ def _go_on(request: Request, incoming: Incoming, form: Form | None = None) -> Re
     account = who.account if who else None
     if silent and checked.request.silent:
         raise service.refused(checked, silent, account)
-    if step is Step.VERIFY and silent is Reason.LOGIN_NEEDED and _at_provider(request, checked):
-        step = Step.LOGIN
+    if step is Step.VERIFY and silent is Reason.LOGIN_NEEDED and not visit.fresh:
+        step = Step.LOGIN if _at_provider(request, checked) else step
     if step in (Step.LOGIN, Step.REGISTER):
         return _sign_in(request, incoming, checked.request.provider, visit.signed_in, step)
     if who is not None and step is Step.VERIFY:
@@ -169,11 +167,8 @@ def _verify(
     A request whose user has signed in since keeps the time of that: a further factor is not a
     new sign-in, and `prompt=login` would ask for another one without end.
     """
-    max_age = checked.request.max_age
     level = service.level_needed(request.authsite.ctx, checked, who)
-    needed = InsufficientUserAuthentication(
-        None if max_age is None or visit.fresh else timedelta(seconds=max_age), level
-    )
+    needed = InsufficientUserAuthentication(service.age_needed(checked, visit), level)
     path = verify_url(request, _next(request, incoming, who, keep=visit.fresh), needed)
     return see_other(request, path) if request.method == "POST" else found(request, path)
 

@@ -146,7 +146,7 @@ def read(sent: Parameters, *, pkce_optional: bool, default_scope: str) -> Author
         nonce=_limited(sent, "nonce", MAX_NONCE) if OPENID in scope else None,
         code_challenge=_challenge(sent, optional=pkce_optional),
         prompt=_prompt(sent.words("prompt")),
-        max_age=_max_age(sent.once("max_age")),
+        max_age=max_age(sent),
         acr_values=sent.words("acr_values"),
         id_token_hint=_limited(sent, "id_token_hint", MAX_HINT),
         resource=_limited(sent, "resource", MAX_URI),
@@ -210,7 +210,12 @@ def _prompt(words: tuple[str, ...]) -> frozenset[str]:
     return PROMPTS.intersection(words)
 
 
-def _max_age(text: str | None) -> int | None:
+def max_age(sent: Parameters) -> int | None:
+    """How old the proof of who the user is may be, in seconds; None if it does not matter.
+
+    Raises `Refused`.
+    """
+    text = sent.once("max_age")
     if text is None:
         return None
     if not _MAX_AGE.fullmatch(text) or int(text) > _LARGEST:

@@ -24,13 +24,24 @@ from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import Account, lacks_confirmation
 from authsite.users.groups import group_scopes
 from authsite.users.groups.group_scopes import Holder
-from authsite.users.levels import AAL2, LEVELS, acr_of, is_old, proved_at, reaches
+from authsite.users.levels import (
+    AAL2,
+    LEVELS,
+    PROMPTED,
+    PROVIDER,
+    acr_of,
+    is_old,
+    proved_at,
+    reaches,
+)
 
 from . import levels
 from .checks import Checked
 from .continuation import LedToLogin
 from .decision import State
 from .request import CONSENT, CREATE, LOGIN, SELECT_ACCOUNT
+
+PROVIDERS_CLOCK = timedelta(seconds=60)  # that the clock of a provider may be behind ours
 
 
 class SessionFacts(NamedTuple):
@@ -40,6 +51,7 @@ class SessionFacts(NamedTuple):
     auth_at: datetime
     recognized: datetime | None
     identity_id: UUID | None
+    ends_at: datetime | None
     expires_at: datetime
     confirmed_at: datetime | None
 
@@ -50,6 +62,7 @@ SESSION = PreparedQuery(
         func.coalesce(BrowserSession.auth_at, BrowserSession.created_at).label("auth_at"),
         BrowserSession.recognized,
         BrowserSession.identity_id,
+        BrowserSession.ends_at,
         BrowserSession.expires_at,
         BrowserSession.confirmed_at,
     ).where(BrowserSession.id == bindparam("session_id")),
@@ -66,6 +79,18 @@ class SignedIn(NamedTuple):
     session: SessionFacts
 
     @property
+    def facts(self) -> SignInFacts:
+        """What a code has of the session."""
+        return SignInFacts(
+            self.session_id,
+            self.session.facts,
+            self.session.auth_at,
+            self.session.recognized,
+            self.session.identity_id,
+            self.session.ends_at,
+        )
+
+    @property
     def digest(self) -> bytes:
         """Eight bytes that are others after each sign-in, or confirmation, and only after one.
 
@@ -75,33 +100,51 @@ class SignedIn(NamedTuple):
         text = f"{self.session_id} {[each and each.timestamp() for each in times]}"
         return sha256(text.encode()).digest()[:8]
 
-    def began_after(self, led: LedToLogin | None) -> bool:
-        """Whether the user signed in after the request had ``led`` to the login page.
+    @property
+    def proved_at(self) -> datetime | None:
+        """When the user proved to be who they are; None if a provider did not tell."""
+        return proved_at(self.amr, self.session.auth_at)
 
-        A provider may have asked the user long before, so there its time does not tell: then it is
-        another `digest`.
+    def began_after(self, led: LedToLogin | None) -> bool:
+        """Whether the user signed in after the request had ``led`` away.
+
+        That need not be a proof: a provider may know the browser, and ask nothing. Its time may be
+        that of long ago, so there another `digest` tells.
         """
         if led is None:
             return False
-        if self.session.auth_at >= led.moment:
-            return True
-        if self.session.identity_id is None:
+        at_provider = self.session.identity_id is not None
+        other = at_provider and not compare_digest(self.digest, led.sign_in)
+        return other or self.proved_after(led)
+
+    def proved_after(self, led: LedToLogin | None) -> bool:
+        """Whether the user proved to be who they are after the request had ``led`` away."""
+        if led is None or self.proved_at is None:
             return False
-        return not compare_digest(self.digest, led.sign_in)
+        leeway = PROVIDERS_CLOCK if set(PROVIDER) <= set(self.amr) else timedelta()
+        return self.proved_at >= led.moment - leeway
 
 
 class Visit(NamedTuple):
     """What the browser brings, and what the user has just pressed.
 
-    ``shown``: the scope on the page where the user pressed it, if the form says so.
+    ``fresh``: the user has signed in since the request led away; ``proved``: and proved to be who
+    they are. ``shown``: the scope on the page where the user pressed it, if the form says so.
     """
 
     signed_in: SignedIn | None
     pending: bool = False
     fresh: bool = False
+    proved: bool = False
     chosen: bool = False
     allowed: bool = False
     shown: str | None = None
+
+    @property
+    def asked_again(self) -> bool:
+        """Whether the user has signed in since, so that a provider was asked for a proof."""
+        amr = self.signed_in.amr if self.signed_in else ()
+        return self.proved or (self.fresh and set(PROMPTED) <= set(amr))
 
 
 def signed_in(
@@ -124,17 +167,16 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
     client, account = checked.client, who.account
     asks = checked.needs_consent
     held = held_scope(ctx, checked, who) if asks or visit.allowed else ""
-    proved = proved_at(who.amr, who.session.auth_at)
     return State(
         signed_in=True,
         pending=visit.pending,
         fresh=visit.fresh,
+        asked_again=visit.asked_again,
         wants_login=LOGIN in asked.prompt,
         other_user=checked.hinted not in (None, str(account.id)),
         wants_choice=bool(asked.prompt & {SELECT_ACCOUNT, CREATE}),
         chosen=visit.chosen,
-        too_old=_is_too_old(asked.max_age, proved),
-        undated=proved is None,
+        too_old=not visit.proved and _is_too_old(asked.max_age, who.proved_at),
         level_low=level_needed(ctx, checked, who) is not None,
         unconfirmed=lacks_confirmation(account, ctx.settings)
         or (client.require_confirmed and not account.confirmed),
@@ -163,6 +205,16 @@ def level_needed(ctx: Context, checked: Checked, who: SignedIn) -> str | None:
         wanted.append(AAL2)
     missing = [each for each in wanted if not reaches(acr_of(who.amr), each)]
     return max(missing, key=LEVELS.index, default=None)
+
+
+def age_needed(checked: Checked, visit: Visit) -> timedelta | None:
+    """How old the proof of who the user is may be; None if that is no matter, or no more."""
+    asked = checked.request
+    if visit.proved:
+        return None
+    if visit.fresh and LOGIN in asked.prompt and not visit.asked_again:
+        return timedelta()
+    return None if asked.max_age is None else timedelta(seconds=asked.max_age)
 
 
 def held_scope(ctx: Context, checked: Checked, who: SignedIn) -> str:
@@ -208,13 +260,13 @@ def grant(ctx: Context, checked: Checked, who: SignedIn) -> str | None:
 
     Call it outside of a transaction: it has one, which is committed on return.
     """
-    account, asked, session = who.account, checked.request, who.session
+    account, asked = who.account, checked.request
     return codes.store(
         ctx,
         NewCode(
             checked.client,
             account,
-            SignInFacts(who.session_id, session.facts, session.auth_at, session.recognized),
+            who.facts,
             checked.answer_to.redirect_uri,
             asked.code_challenge,
             held_scope(ctx, checked, who),

@@ -32,6 +32,7 @@ class CodeFamily(NamedTuple):
     refresh_expires_at: datetime
     facts: str | None
     auth_at: datetime
+    ends_at: datetime | None
     session_ends_at: datetime | None
     terms: Terms
 
@@ -43,7 +44,9 @@ class CodeFamily(NamedTuple):
         token is all that is known of its end.
         """
         session_ends_at = self.session_ends_at or self.refresh_expires_at
-        return bound_of(self.terms.type, self.granted_scope, self.created_at, session_ends_at)
+        return bound_of(
+            self.terms.type, self.granted_scope, self.created_at, session_ends_at, self.ends_at
+        )
 
 
 CODE_FAMILY = PreparedQuery(
@@ -96,7 +99,9 @@ def check(ctx: Context, family_id: UUID) -> Refreshing:
     with suppress(SigningUnavailable):
         signer = sign_ins.signer_for(ctx, terms, family.granted_scope)
     client_id = terms.document_uri or str(family.client_id)
-    sign_in = sign_ins.SignIn(client_id, account, family.session_id, family.auth_at, amr)
+    sign_in = sign_ins.SignIn(
+        client_id, account, family.session_id, family.auth_at, amr, family.ends_at
+    )
     return Refreshing(family.bound, signer, sign_in)
 
 

@@ -15,8 +15,9 @@ class AuthorizationCode(Base):
 
     The text of the code is its sealed ``id``, which becomes the id of the token family. ``scope``
     and ``audience`` are granted already. ``session_id``: the browser session, whose row may be
-    gone. ``code_challenge``: by S256 (RFC 7636); NULL without PKCE. ``facts``, ``auth_at`` and
-    ``recognized`` are those of the browser session. ``used_at``: when it was redeemed.
+    gone. ``code_challenge``: by S256 (RFC 7636); NULL without PKCE. ``facts``, ``auth_at``,
+    ``recognized``, ``identity_id`` and ``ends_at`` are those of the browser session. ``used_at``:
+    when it was redeemed.
     """
 
     __tablename__ = "authorization_codes"
@@ -39,6 +40,8 @@ class AuthorizationCode(Base):
     facts: Mapped[str | None] = mapped_column(Text)
     auth_at: Mapped[datetime | None]
     recognized: Mapped[datetime | None]
+    identity_id: Mapped[uuid.UUID | None]
+    ends_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]

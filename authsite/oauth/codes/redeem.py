@@ -112,7 +112,9 @@ def _issue(
             third_party=not terms.first_party,
             client=terms.document_uri,
         ),
-        bound=bound_of(terms.type, code.scope, clock.now(), code.session_ends_at),
+        bound=bound_of(terms.type, code.scope, clock.now(), code.session_ends_at, code.ends_at),
+        identity_id=code.identity_id,
+        ends_at=code.ends_at,
         to_device=to_device,
         client_url=terms.document_uri,
         notes_use=terms.type in UNVERIFIED_TYPES,
@@ -122,7 +124,9 @@ def _issue(
     except NotIssued:
         _refuse_used(ctx, client, code.id)
     client_id = terms.document_uri or str(client.id)
-    sign_in = sign_ins.SignIn(client_id, account, code.session_id, code.auth_at, amr, code.nonce)
+    sign_in = sign_ins.SignIn(
+        client_id, account, code.session_id, code.auth_at, amr, code.ends_at, code.nonce
+    )
     return signer.with_id_token(pair, sign_in)
 
 
@@ -179,6 +183,8 @@ def _check_valid(client: CheckedClient, code: StoredCode) -> None:
         raise InvalidCode("the browser session was ended")
     if code.session_ends_at <= now and not outlives_session(code.scope):
         raise InvalidCode("the browser session has expired")
+    if code.ends_at is not None and code.ends_at <= now:
+        raise InvalidCode("its sign-in is older than session-expires-in of its provider")
 
 
 def _refuse_used(ctx: Context, client: CheckedClient, code_id: UUID) -> NoReturn:

@@ -44,6 +44,8 @@ class SignInFacts(NamedTuple):
     facts: str | None
     auth_at: datetime
     recognized: datetime | None
+    identity_id: UUID | None
+    ends_at: datetime | None
 
 
 class NewCode(NamedTuple):
@@ -165,6 +167,8 @@ def _row(
         "facts": new.session.facts,
         "auth_at": new.session.auth_at,
         "recognized": new.session.recognized,
+        "identity_id": new.session.identity_id,
+        "ends_at": new.session.ends_at,
         "created_at": created_at,
         "expires_at": expires_at,
     }

@@ -45,6 +45,8 @@ class StoredCode(NamedTuple):
     facts: str | None
     auth_at: datetime
     recognized: datetime | None
+    identity_id: UUID | None
+    ends_at: datetime | None
     expires_at: datetime
     used_at: datetime | None
     session_ends_at: datetime | None

@@ -42,7 +42,8 @@ class TokenTerms(Protocol):
 class SignIn(NamedTuple):
     """How a user has signed in to a client. ``session_id``: the browser session.
 
-    ``client_id``: the id that the client has sent, for which the ID token is.
+    ``client_id``: the id that the client has sent, for which the ID token is. ``ends_at``: when
+    nothing that comes from the sign-in may last any longer; None for no such bound.
     """
 
     client_id: str
@@ -50,6 +51,7 @@ class SignIn(NamedTuple):
     session_id: UUID
     auth_at: datetime
     amr: tuple[str, ...]
+    ends_at: datetime | None
     nonce: str | None = None
 
 
@@ -93,11 +95,12 @@ def _claims(
     if terms.id_token_lifetime is not None:
         lifetime = timedelta(seconds=terms.id_token_lifetime)
     proved = levels.proved_at(sign_in.amr, sign_in.auth_at)
+    expires_at = now + lifetime
     claims = {
         "iss": issuer_of(ctx.services),
         "sub": str(sign_in.account.id),
         "aud": sign_in.client_id,
-        "exp": int((now + lifetime).timestamp()),
+        "exp": int(min(expires_at, sign_in.ends_at or expires_at).timestamp()),
         "iat": int(now.timestamp()),
         "auth_time": proved and int(proved.timestamp()),
         "nonce": sign_in.nonce,

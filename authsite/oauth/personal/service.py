@@ -2,15 +2,17 @@
 
 A token acts for its user, with its scopes, until it expires or is revoked, the user's epoch is
 raised, or the client with which it was created is disabled. It knows its session: who ends that may
-end the token with it.
+end the token with it. Where the session came from a provider with `session-expires-in`, the token
+lasts no longer than that allows.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert, null, select
 
 from authsite.oauth import active_personal_tokens, families, scopes, tokens
 from authsite.oauth.listed import ListedToken, list_personal, newest_first
@@ -51,6 +53,15 @@ class RequestedToken:
     expires_in: str | None = None
 
 
+class _Origin(NamedTuple):
+    """What a token has of the session in which it is created."""
+
+    client_id: UUID | None
+    client_epoch: int | None
+    identity_id: UUID | None
+    ends_at: datetime | None
+
+
 def create(
     ctx: Context,
     user: SignedInUser,
@@ -84,9 +95,11 @@ def create(
         raise ScopeNotAllowed
     if len(list_active(ctx, account.id)) >= MAX_ACTIVE:
         raise TooManyTokens
-    now = clock.now()
-    made = ListedToken(uuid4(), name, scope, now, tokens.expiry(now, lifetime))
-    text = _insert(ctx, user, made)
+    now, origin = clock.now(), _origin_of(ctx, user)
+    expires = tokens.expiry(now, lifetime)
+    expires = min(expires, origin.ends_at or expires)
+    made = ListedToken(uuid4(), name, scope, now, expires)
+    text = _insert(ctx, user, made, origin)
     details = {"token": str(made.id), "session": str(user.session_id)}
     record(ctx, Event.TOKEN_CREATED, user_id=account.id, details=details)
     if notify:
@@ -134,21 +147,21 @@ def _read(requested: RequestedToken, allowed: Collection[str]) -> tuple[str, str
     return name, " ".join(wanted), lifetime
 
 
-def _insert(ctx: Context, user: SignedInUser, made: ListedToken) -> str:
-    """Insert the token; its text. Raises `SignInEnded` if the session has ended."""
+def _insert(ctx: Context, user: SignedInUser, made: ListedToken, origin: _Origin) -> str:
+    """Insert the token; its text."""
     if not features.is_open(ctx.services, features.PERSONAL_TOKENS):
         return former.create(ctx, user.account, made)
     features.use(ctx, features.PERSONAL_TOKENS)
-    client_id, client_epoch = _client_of(ctx, user)
     info = ctx.request_info
     ctx.db.execute(
         insert(PersonalToken).values(
             id=made.id,
             user_id=user.account.id,
             user_epoch=user.account.epoch,
-            client_id=client_id,
-            client_epoch=client_epoch,
+            client_id=origin.client_id,
+            client_epoch=origin.client_epoch,
             session_id=user.session_id,
+            identity_id=origin.identity_id,
             name=made.name,
             scope=made.scope,
             created_at=made.created,
@@ -161,20 +174,21 @@ def _insert(ctx: Context, user: SignedInUser, made: ListedToken) -> str:
     return tokens.encode_personal(ctx.services.keys, sealed)
 
 
-def _client_of(ctx: Context, user: SignedInUser) -> tuple[UUID | None, int | None]:
-    """The client of the user's session, and the epoch with which the session knows it.
+def _origin_of(ctx: Context, user: SignedInUser) -> _Origin:
+    """The session of the user: its client, with the epoch that it knows, and its provider.
 
     The user is locked, as by what ends a session with the tokens that were created in it. Raises
     `SignInEnded` if the session has ended.
     """
     if user.family_id:
-        family = select(Family.client_id, Family.client_epoch)
-        open_ = family.where(Family.id == user.family_id, Family.revoked_at.is_(None))
-        found = ctx.db.execute(open_).one_or_none()
-        if found is None:
-            raise SignInEnded
-        return found.client_id, found.client_epoch
-    session = select(BrowserSession.id).where(BrowserSession.id == user.browser_session_id)
-    if ctx.db.scalar(session) is None:
+        query = select(
+            Family.client_id, Family.client_epoch, Family.identity_id, Family.ends_at
+        ).where(Family.id == user.family_id, Family.revoked_at.is_(None))
+    else:
+        query = select(null(), null(), BrowserSession.identity_id, BrowserSession.ends_at).where(
+            BrowserSession.id == user.browser_session_id
+        )
+    found = ctx.db.execute(query).one_or_none()
+    if found is None:
         raise SignInEnded
-    return None, None
+    return _Origin(*found)

@@ -104,7 +104,7 @@ def confirm(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> Renewed
 
 
 def unlink(ctx: Context, user: SignedInUser, identity_id: UUID | None, given: ProofFields) -> bool:
-    """Remove one identity of the user, and end the sessions that began with it.
+    """Remove one identity of the user, and end all that began with it.
 
     Returns whether the present session was one of them. The user gets a notice.
 
@@ -124,9 +124,7 @@ def unlink(ctx: Context, user: SignedInUser, identity_id: UUID | None, given: Pr
         raise LastSignInMethod
     identities.remove(ctx, account.id, Identity.id == wanted.id)
     pending.end_begun_with(ctx, account.id, wanted.id)
-    began = sessions.begun_with(ctx, account.id, wanted.id)
-    for session_id in began:
-        active_sessions.end(ctx, account.id, session_id, user.session_id)
+    began = active_sessions.end_begun_with(ctx, account.id, wanted.id, user.session_id)
     if notify:
         mails.send_unlinked(ctx, Recipient(account.id, account.email))
     return user.session_id in began

@@ -112,7 +112,7 @@ def _enter(request: Request, found: Found, returned: Returned) -> Response:
     """Begin the session, or show the login page with the error of a wrong password."""
     start = returned.start
     key, remembered = cookies.session_key(request), remembered_cookie(request)
-    browser = Browser(key, start.remember, start.next, remembered)
+    browser = Browser(key, start.remember, start.next, remembered, start.prompted)
     if found.known is None:
         raise RuntimeError("a known identity has a user")
     try:
@@ -136,6 +136,7 @@ def _keep(request: Request, provider: Provider, returned: Returned, found: Found
         start.remember,
         start.next,
         found.address,
+        prompted=start.prompted,
     )
     if found.step in (Step.ASK_ADDRESS, Step.PROVE_ADDRESS):
         record_address_asked(ctx, found, returned.provided)

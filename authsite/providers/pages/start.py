@@ -94,15 +94,17 @@ def start(request: Request) -> Response:
         return see_other(request, page_path(request, "login.page"))
     ctx.limits.count("login-address", ctx.limits.address)
     session_id = caller.browser_uuid if caller and purpose is not Purpose.SIGN_IN else None
-    going = Start(purpose, given.remember is not None, request.authsite.next, session_id)
-    onward = onward_of(request)
-    hint = onward.login_hint if onward and purpose is Purpose.SIGN_IN else None
+    onward = onward_of(request) if purpose is Purpose.SIGN_IN else None
+    hint, max_age = (onward.login_hint, onward.max_age) if onward else (None, None)
+    prompted = purpose is Purpose.CONFIRM or bool(onward and onward.wants_login)
+    next_ = request.authsite.next
+    going = Start(purpose, given.remember is not None, next_, session_id, prompted)
     if purpose is Purpose.CONFIRM and caller:
         hint = identities.address_at(ctx, caller.acting_user().id, provider.name)
 
     def begun() -> str:
         with keeping(going), recording_denials(ctx):
-            return begin(request, provider, going, login_hint=hint)
+            return begin(request, provider, going, login_hint=hint, max_age=max_age)
 
     try:
         if purpose is Purpose.LINK and caller:

@@ -1,15 +1,12 @@
 """Browser sessions: the row, the cookie, and the background task that writes the last uses."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
-from uuid import UUID
 
-from authsite.platform.context import Context
 from authsite.platform.user_data import UserData
 
 from . import csrf
-from .ended import AT_SESSION_END
+from .ended import AT_SESSION_END, AtEnd
 from .last_used_task import make_job
 from .models import BrowserSession
 from .purge import purge
@@ -18,8 +15,8 @@ if TYPE_CHECKING:
     from pyramid.config import Configurator
 
 
-def at_session_end(config: "Configurator", function: Callable[[Context, UUID, UUID], None]) -> None:
-    """Directive: call ``function(ctx, user_id, session_id)`` when a browser session is ended.
+def at_session_end(config: "Configurator", function: AtEnd) -> None:
+    """Directive: call ``function`` when a browser session is ended; see `AtEnd`.
 
     By its user, or by another user's sign-in in the same browser; not for a session that was idle
     or old for too long. The row is deleted already, in the same transaction.
@@ -38,7 +35,7 @@ def includeme(config: "Configurator") -> None:
             "sign_ins_of_browsers",
             BrowserSession,
             "id remember created_at used_at expires_at address agent facts auth_at recognized"
-            " identity_id confirmed_at",
+            " identity_id ends_at confirmed_at",
         )
     )
     config.add_cleanup("sessions", "Web sessions", purge, when="idle or old for too long")

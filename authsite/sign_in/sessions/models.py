@@ -19,8 +19,9 @@ class BrowserSession(Base):
     ``facts``: see `authsite.sign_in.facts`. ``auth_at``: when the user proved to be who they are;
     NULL, of before the column: ``created_at``. ``recognized``: since when the browser had been
     recognized before. ``identity_id``: the identity with which the session began; the row of the
-    identity may be gone. ``confirmed_at``: when the user last proved at a linked provider, for a
-    sensitive change, to be who they are.
+    identity may be gone. ``ends_at``: when nothing that comes from this sign-in may last any
+    longer; NULL for no such bound. ``confirmed_at``: when the user last proved at a linked
+    provider, for a sensitive change, to be who they are.
     """
 
     __tablename__ = "web_sessions"
@@ -41,4 +42,5 @@ class BrowserSession(Base):
     auth_at: Mapped[datetime | None]
     recognized: Mapped[datetime | None]
     identity_id: Mapped[uuid.UUID | None]
+    ends_at: Mapped[datetime | None]
     confirmed_at: Mapped[datetime | None]

@@ -3,7 +3,7 @@
 import secrets
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import delete, or_, select, update
@@ -22,6 +22,7 @@ from authsite.sign_in.methods.password import NAME as PASSWORD
 from authsite.users import service as users
 from authsite.users.account import Account
 from authsite.users.identities.models import Identity
+from authsite.users.levels import proved_at
 from authsite.users.models import User, unchanged_since
 
 from .active import ACTIVE_USER
@@ -138,29 +139,41 @@ def begin(
 def _values(ctx: Context, done: Complete, key: str, *, remember: bool) -> dict[str, Any]:
     """The columns that a sign-in writes, also into the row of a session that goes on."""
     cfg, now = ctx.settings, clock.now()
-    lifetime = cfg.session_remember if remember else cfg.session_lifetime
+    ends_at = _ends_at(ctx, done, now)
+    expires_at = now + (cfg.session_remember if remember else cfg.session_lifetime)
     return {
         "key_hash": _row_hash(ctx, key),
         "user_epoch": done.account.epoch,
         "remember": remember,
         "used_at": now,
-        "expires_at": now + min(lifetime, _longest(ctx, done.target.identity_id) or lifetime),
+        "expires_at": min(expires_at, ends_at or expires_at),
         "address": ctx.request_info.address,
         "agent": ctx.request_info.agent,
         "facts": facts.pack(done.amr),
         "auth_at": done.auth_at,
         "recognized": done.recognized,
         "identity_id": done.target.identity_id,
+        "ends_at": ends_at,
     }
 
 
-def _longest(ctx: Context, identity_id: uuid.UUID | None) -> timedelta | None:
-    """How long a session that begins with this identity lasts at most: `session-expires-in`."""
+def _ends_at(ctx: Context, done: Complete, now: datetime) -> datetime | None:
+    """When nothing that comes from this sign-in may last any longer: `session-expires-in`.
+
+    It counts from the time at which the person has signed in to the provider. Where that is too
+    long ago already, or not known, it counts from now: the provider has just said that the person
+    may go on.
+    """
+    identity_id = done.target.identity_id
     if identity_id is None:
         return None
     name = ctx.db.scalar(select(Identity.provider).where(Identity.id == identity_id))
     provider = ctx.settings.provider(name) if name else None
-    return provider.session_expires_in if provider else None
+    longest = provider.session_expires_in if provider else None
+    if longest is None:
+        return None
+    since = proved_at(done.amr, done.auth_at) or now
+    return since + longest if since + longest > now else now + longest
 
 
 def _go_on(
@@ -254,9 +267,14 @@ def begun_with(ctx: Context, user_id: uuid.UUID, identity_id: uuid.UUID) -> Sequ
 
 
 def end(
-    ctx: Context, user_id: uuid.UUID, session_id: uuid.UUID, cause: Cause | None = None
+    ctx: Context,
+    user_id: uuid.UUID,
+    session_id: uuid.UUID,
+    cause: Cause | None = None,
+    *,
+    disowned: bool = False,
 ) -> bool:
-    """End one session of this user; whether there was one."""
+    """End one session of this user; whether there was one. ``disowned``: as of `ended`."""
     deleted = ctx.db.scalar(
         delete(BrowserSession)
         .where(BrowserSession.id == session_id, BrowserSession.user_id == user_id)
@@ -265,7 +283,7 @@ def end(
     )
     if deleted is None:
         return False
-    ended(ctx, user_id, session_id, cause)
+    ended(ctx, user_id, session_id, cause, disowned=disowned)
     return True
 
 

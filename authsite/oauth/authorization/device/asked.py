@@ -9,7 +9,7 @@ from authsite.oauth.authorization.decision import Step, decide
 from authsite.oauth.authorization.request import AuthorizationRequest
 from authsite.oauth.authorization.service import SignedIn, Visit
 from authsite.oauth.authorization_reasons import AnswerTo
-from authsite.oauth.codes.service import NewCode, SignInFacts
+from authsite.oauth.codes.service import NewCode
 from authsite.oauth.device.errors import expired_user_code
 from authsite.oauth.device.waiting import Device
 from authsite.platform.context import Context
@@ -53,11 +53,10 @@ def step_of(ctx: Context, asked: AskedFor, who: SignedIn) -> Step:
 
 def code_for(ctx: Context, asked: AskedFor, who: SignedIn) -> NewCode:
     """The code that the user allows. Raises `Refused` if no group of the user gives any of it."""
-    session = who.session
     return NewCode(
         asked.checked.client,
         who.account,
-        SignInFacts(who.session_id, session.facts, session.auth_at, session.recognized),
+        who.facts,
         redirect_uri=NOWHERE.redirect_uri,
         code_challenge=None,
         scope=service.held_scope(ctx, asked.checked, who),

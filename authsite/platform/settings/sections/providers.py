@@ -169,9 +169,10 @@ PROVIDER: Mapping[str, Definition] = dict(
         _key(
             "session-expires-in",
             duration(CENTURY),
-            "How long a sign-in with this provider lasts at most, in the browser and in"
-            " applications. By default there is no limit of this kind. It is the time after which"
-            " a person who left the company is signed out.",
+            "How long a sign-in with this provider lasts at most, and all that comes from it:"
+            " tokens of applications and devices, with `offline_access` too, and personal access"
+            " tokens. By default there is no limit of this kind. It is the time after which a"
+            " person who left the company is signed out.",
         ),
         _key(
             "tenants",

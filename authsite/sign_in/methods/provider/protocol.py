@@ -22,7 +22,7 @@ from .failures import ProviderFailure, ProviderRefused, keeping, stating
 from .github import person_of as github_person
 from .id_token import Tokens, subject_failure, verified_claims
 from .people import Person, person_of, provided_identity
-from .values import ProvidedIdentity, Purpose, Returned, Start, scopes
+from .values import ProvidedIdentity, Returned, Start, scopes
 
 NEXT = "provider-next"  # the kind of a stored request
 # Errors of RFC 6749, section 4.1.2.1. Any other one has something for an administrator to mend,
@@ -35,17 +35,24 @@ _FAILURES = {
 
 
 def begin(
-    request: Request, provider: Provider, start: Start, *, login_hint: str | None = None
+    request: Request,
+    provider: Provider,
+    start: Start,
+    *,
+    login_hint: str | None = None,
+    max_age: int | None = None,
 ) -> str:
     """The URL at ``provider`` that the browser goes to; sets the cookie on ``request.response``.
 
     It may ask the provider for its discovery, which takes up to five seconds: call it before the
-    request reads or writes in its transaction. A long ``start.next`` is stored there. Raises
-    `ProviderRefused` if the provider does not answer.
+    request reads or writes in its transaction. A long ``start.next`` is stored there. ``max_age``:
+    how many seconds ago the person may have proved there to be who they are. GitHub, which is no
+    OpenID provider, is asked for neither. Raises `ProviderRefused` if the provider does not answer.
     """
     ctx = request.authsite.ctx
     endpoints = endpoints_of(Exchange(ctx.services, provider))
     browser = keep_browser(request)
+    start = start._replace(prompted=start.prompted and endpoints.discovery is not None)
     stored = len((start.next or "").encode()) > states.LONGEST_NEXT
     if stored:
         start = start._replace(
@@ -66,8 +73,10 @@ def begin(
         sent["nonce"] = states.nonce_of(browser, state)
         if login_hint:
             sent["login_hint"] = login_hint
-        if start.purpose is Purpose.CONFIRM:
-            sent |= {"prompt": "login", "max_age": "0"}
+        if start.prompted:
+            sent["prompt"] = "login"
+        if start.prompted or max_age is not None:
+            sent["max_age"] = str(max_age or 0)  # it makes the provider tell the time
     url = endpoints.authorization
     return f"{url}{'&' if '?' in url else '?'}{urlencode([*sent.items(), *provider.extra])}"
 

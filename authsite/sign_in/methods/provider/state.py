@@ -25,7 +25,7 @@ from .values import Purpose, Start
 KEY_PURPOSE = "provider-state"
 LONGEST_NEXT = 512  # bytes
 _PURPOSES = tuple(Purpose)
-_REMEMBER, _STORED = 1, 2
+_REMEMBER, _STORED, _PROMPTED = 1, 2, 4
 # Provider, purpose, flags, session, random, digest of the browser; and `next`, or the key under
 # which it is stored. Three lengths, so that most values stay short.
 _FORMATS = {size: SealedFormat(f"32sBB16s16s32s{size}s") for size in (0, 128, LONGEST_NEXT)}
@@ -49,7 +49,7 @@ def seal(ring: KeyRing, browser: str, provider: Provider, start: Start, stored: 
         ring,
         provider.name.encode(),
         _PURPOSES.index(start.purpose),
-        _REMEMBER * start.remember | _STORED * stored,
+        _REMEMBER * start.remember | _STORED * stored | _PROMPTED * start.prompted,
         start.session_id.bytes if start.session_id else b"",
         salt,
         _digest(salt, browser),
@@ -76,6 +76,7 @@ def unseal(ring: KeyRing, browser: str | None, provider: Provider, text: str) ->
         bool(flags & _REMEMBER),
         _text(target) or None,
         uuid.UUID(bytes=session) if any(session) else None,
+        bool(flags & _PROMPTED),
     )
     return State(provider.name, start, bool(flags & _STORED), datetime.fromtimestamp(expires, UTC))
 

@@ -18,13 +18,15 @@ class Start(NamedTuple):
     """What a way to a provider began with; it comes back, sealed, with the return.
 
     ``session_id``: the browser session in which it began, for `Purpose.LINK` and
-    `Purpose.CONFIRM`. ``next``: the checked page that a sign-in leads to.
+    `Purpose.CONFIRM`. ``next``: the checked page that a sign-in leads to. ``prompted``: the
+    provider is asked to have the person prove again who they are.
     """
 
     purpose: Purpose
     remember: bool = False
     next: str | None = None
     session_id: uuid.UUID | None = None
+    prompted: bool = False
 
 
 class ProvidedIdentity(NamedTuple):
