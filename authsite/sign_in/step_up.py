@@ -271,5 +271,5 @@ def _outcome(
 
 
 def _first_of(user: SignedInUser) -> tuple[str, ...]:
-    kept = (*_FIRST, *UNDATED, *PROMPTED)
-    return tuple(each for each in user.proved_by if each in kept)
+    of_first = (*_FIRST, *UNDATED, *PROMPTED)
+    return tuple(each for each in user.proved_by if each in of_first)

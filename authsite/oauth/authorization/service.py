@@ -208,7 +208,7 @@ def level_needed(ctx: Context, checked: Checked, who: SignedIn) -> str | None:
 
 
 def age_needed(checked: Checked, visit: Visit) -> timedelta | None:
-    """How old the proof of who the user is may be; None if that is no matter, or no more."""
+    """How old the proof of who the user is may be; None if it may have any age."""
     asked = checked.request
     if visit.proved:
         return None
