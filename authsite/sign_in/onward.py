@@ -17,8 +17,8 @@ class Onward(NamedTuple):
 
     ``application``: its name; None if no administrator has checked it.
     ``login_hint``: the login name to fill in. ``language``: one of those that are offered.
-    ``wants_login``: it asks for a sign-in now; ``max_age``: for a proof that is at most this old, in
-    seconds. A provider is asked for the same.
+    ``wants_login``: it asks for a sign-in now; ``max_age``: for a proof that is at most this old,
+    in seconds. A provider is asked for the same.
     """
 
     application: str | None

@@ -1,6 +1,7 @@
 """`max_age` and `prompt=login` where the user signs in at another provider.
 
-A provider may know the browser, and sign the user in without asking: a new session does not mean a new proof.
+A provider may know the browser, and sign the user in without asking: a new session does not mean a
+new proof.
 """
 
 from urllib.parse import parse_qsl, urlsplit

@@ -47,7 +47,8 @@ def begin(
     It may ask the provider for its discovery, which takes up to five seconds: call it before the
     request reads or writes in its transaction. A long ``start.next`` is stored there. ``max_age``:
     how many seconds ago the person may have proved there to be who they are. GitHub, which is not
-    an OpenID provider, is asked for neither. Raises `ProviderRefused` if the provider does not answer.
+    an OpenID provider, is asked for neither.
+    Raises `ProviderRefused` if the provider does not answer.
     """
     ctx = request.authsite.ctx
     endpoints = endpoints_of(Exchange(ctx.services, provider))
