@@ -76,6 +76,7 @@ def includeme(config: "Configurator") -> None:
     config.add_request_attribute("known_address", known_address.known_address)
     config.add_request_attribute("factor_day", banner.factor_day)
     config.add_request_attribute("proof", reauthentication.proof)
+    config.add_request_attribute("factor_proof", reauthentication.factor_proof)
     config.add_request_attribute("undo_notice", undo_notice.undo_notice)
     config.add_subscriber(login_url.check_login_page, ApplicationCreated)
     config.scan(".pages")

@@ -2,9 +2,10 @@
 
 A user with a second factor or a passkey has given it at this sign-in, or on the page
 `/login/verify`, and the last proof is less than `PROOF_LIFETIME` ago. A user with a password gives
-it as well. A user with neither proves at a linked provider to be who they are (purpose
-``confirm``), or with a mailed code, in the same browser session and less than `PROOF_LIFETIME`
-before; a sign-in does not count.
+it as well, unless the factors are changed: who has just proved one has proved enough, and who signs
+in with a passkey alone need not remember a password to add another. A user with neither proves at a
+linked provider to be who they are (purpose ``confirm``), or with a mailed code, in the same browser
+session and less than `PROOF_LIFETIME` before; a sign-in does not count.
 """
 
 from collections.abc import Callable, Sequence
@@ -124,11 +125,11 @@ def is_recent(proved_at: datetime | None) -> bool:
     return proved_at is not None and clock.now() - proved_at < PROOF_LIFETIME
 
 
-def proof_state(ctx: Context, user: SignedInUser) -> ProofState:
-    """What `require_proof` asks of the user now."""
+def proof_state(ctx: Context, user: SignedInUser, *, of_factors: bool = False) -> ProofState:
+    """What `require_proof` asks of the user now; ``of_factors``: before a change of the factors."""
     stored = read(ctx, user)
     step_up = missing_step_up(user, stored)
-    if stored is None or stored.password_hash is not None:
+    if stored is None or not (stored.password_hash is None or _is_enough(stored, of_factors)):
         return ProofState(by_password=True, step_up=step_up)
     if stored.has_factor:
         return ProofState(by_password=False, confirmed=True, step_up=step_up)
@@ -139,6 +140,12 @@ def proof_state(ctx: Context, user: SignedInUser) -> ProofState:
 def proof(request: Request) -> ProofState:
     """``request.authsite.proof``: what the forms of an account page ask for."""
     return proof_state(request.authsite.ctx, caller_of(request).signed_in_user())
+
+
+def factor_proof(request: Request) -> ProofState:
+    """``request.authsite.factor_proof``: what the forms that change the factors ask for."""
+    user = caller_of(request).signed_in_user()
+    return proof_state(request.authsite.ctx, user, of_factors=True)
 
 
 def _nothing() -> None:
@@ -152,6 +159,7 @@ def require_proof(
     check_others: Callable[[], Sequence[FieldError]] = tuple,
     *,
     with_code: bool = False,
+    of_factors: bool = False,
     before_writing: Callable[[], Any] = _nothing,
 ) -> Any:
     """Ask a signed-in user for a proof: the one function that all sensitive changes call.
@@ -160,10 +168,12 @@ def require_proof(
     first, so that a person with a stolen session cannot guess the password.
 
     ``with_code``: a mailed code is asked for, too. Without a password it also stands for the
-    confirmation at a provider. ``check_others`` returns the errors of the other fields, so that one
-    response has all errors. It runs after the password was checked. ``before_writing`` does what
-    takes time or counts a limit, which must not wait for the transaction of this request: it runs
-    after the proof, and before a mailed code is used up with a write. Returns its result.
+    confirmation at a provider. ``of_factors``: the factors are changed, for which a user with one
+    needs no password; a wrong one is refused all the same. ``check_others`` returns the errors of
+    the other fields, so that one response has all errors. It runs after the password was checked.
+    ``before_writing`` does what takes time or counts a limit, which must not wait for the
+    transaction of this request: it runs after the proof, and before a mailed code is used up with a
+    write. Returns its result.
 
     Call this function before the request has written anything. Raises `StepUpRequired` for a user
     with a second factor whose sign-in is too old or has none; `MissingCurrentPassword`;
@@ -180,9 +190,9 @@ def require_proof(
             if given.mail_code is None:
                 raise ProofRequired
             with_code = True
-    elif password is None:
+    elif password is None and not (stored and _is_enough(stored, of_factors)):
         raise MissingCurrentPassword([*_missing_code(given, with_code), *check_others()])
-    elif not check_password(ctx, user, password, stored):
+    elif password is not None and not check_password(ctx, user, password, stored):
         raise WrongCurrentPassword(check_others())
     if others := [*_missing_code(given, with_code), *check_others()]:
         raise ValidationFailed(details=others)
@@ -193,6 +203,24 @@ def require_proof(
     if with_code and not session_codes.use_up(ctx, user):
         raise WrongMailCode
     return prepared
+
+
+def missing_fields(ctx: Context, user: SignedInUser, given: ProofFields) -> Sequence[FieldError]:
+    """The error of a current password that is asked for and missing: nothing is hashed or counted.
+
+    For a request that is refused for its other fields. None for a user who has to prove a factor
+    first, which is another page or response.
+    """
+    stored = read(ctx, user)
+    if given.current_password is not None or missing_step_up(user, stored):
+        return ()
+    by_password = stored is None or stored.password_hash is not None
+    return MissingCurrentPassword().details if by_password else ()
+
+
+def _is_enough(stored: StoredProof, of_factors: bool) -> bool:
+    """Whether a recent proof of a second factor, which was asked for before, is all it takes."""
+    return of_factors and stored.has_factor
 
 
 def _missing_code(given: ProofFields, with_code: bool) -> Sequence[FieldError]:

@@ -27,6 +27,8 @@ CHANGES = {
     "passkey": ("post_json", "/v1/user/passkeys/options", {}),
 }
 
+OF_FACTORS = {"app", "app removed", "codes", "switch", "passkey"}
+
 
 @pytest.fixture
 def api(plain):
@@ -63,7 +65,40 @@ def test_a_sign_in_with_a_factor_must_be_recent(api, frozen, name):
     assert answer.headers["WWW-Authenticate"] == challenge(None, 600)
 
 
-@pytest.mark.parametrize("name", sorted(set(CHANGES) - {"switch"}))
+@pytest.mark.parametrize("name", sorted(OF_FACTORS))
+@pytest.mark.parametrize("amr", [("pwd", "otp"), ("pop", "user"), ("idp", "otp")], ids=" ".join)
+def test_who_has_just_proved_a_factor_changes_the_factors_without_the_password(api, name, amr):
+    add_app(api, api.ann)
+    register(api, api.ann)
+    become(api, *amr)
+    error = send(api, name, 422, current_password="wrong 123 wrong").json["errors"][0]
+    assert (error["code"], error["field"]) == ("invalid_password", "current_password")
+    assert send(api, name, "*").status_int in (200, 204)
+
+
+@pytest.mark.parametrize("name", sorted(OF_FACTORS - {"app removed"}))
+def test_without_a_factor_the_password_is_asked_for(api, name):
+    error = send(api, name, 422).json["errors"][0]
+    assert (error["code"], error["field"]) == ("required", "current_password")
+
+
+def test_a_thief_with_a_fresh_sign_in_gets_no_further_than_the_factors(api, frozen):
+    """What it takes to keep the account for good, and to lock the owner out, asks the password."""
+    add_app(api, api.ann)
+    become(api, "pwd", "otp")
+    send(api, "app removed", 204)
+    assert "factor.removed" in api.events()
+    assert any("login/not-me" in str(mail.get_body(("plain",))) for mail in api.mails())
+    add_app(api, api.ann)
+    for name in ("password", "address", "deletion", "token", "export"):
+        error = send(api, name, 422).json["errors"][0]
+        assert (error["code"], error["field"]) == ("required", "current_password")
+    frozen.advance(600)
+    for name in OF_FACTORS:
+        send(api, name, 401)
+
+
+@pytest.mark.parametrize("name", sorted(set(CHANGES) - OF_FACTORS))
 def test_the_password_is_asked_for_as_well(api, name):
     add_app(api, api.ann)
     become(api, "pwd", "otp")

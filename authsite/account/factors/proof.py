@@ -54,7 +54,7 @@ def require(ctx: Context, user: SignedInUser, given: ProofFields) -> None:
 
     Raises what `require_proof` raises, and `TooManyAttempts`.
     """
-    require_proof(ctx, user, given, before_writing=lambda: _count(ctx, user))
+    require_proof(ctx, user, given, of_factors=True, before_writing=lambda: _count(ctx, user))
 
 
 def require_for_adding(ctx: Context, user: SignedInUser, given: ProofFields) -> Proved:
@@ -67,13 +67,21 @@ def require_for_adding(ctx: Context, user: SignedInUser, given: ProofFields) -> 
     facts = _facts(ctx, user)
     with_code = _needs_mail_code(ctx, user, facts)
     if with_code and not user.account.confirmed:
-        require_proof(ctx, user, given)
+        require_proof(ctx, user, given, of_factors=True)
         raise EmailNotConfirmed
-    require_proof(ctx, user, given, with_code=with_code, before_writing=lambda: _count(ctx, user))
-    amr = PASSWORD if facts.has_password else amr_of(facts.facts)
+    require_proof(
+        ctx,
+        user,
+        given,
+        with_code=with_code,
+        of_factors=True,
+        before_writing=lambda: _count(ctx, user),
+    )
+    by_password = facts.has_password and given.current_password is not None
+    amr = PASSWORD if by_password else amr_of(facts.facts)
     if with_code:
         amr = (*(each for each in amr if each not in EMAIL), *EMAIL)
-    proved_now = with_code or facts.has_password
+    proved_now = with_code or by_password
     return Proved(amr, clock.now() if proved_now else facts.auth_at)
 
 
