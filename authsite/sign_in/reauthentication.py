@@ -2,9 +2,9 @@
 
 A user with a second factor or a passkey has given it at this sign-in, or on the page
 `/login/verify`, and the last proof is less than `PROOF_LIFETIME` ago. A user with a password gives
-it as well, unless the factors are changed: who has just proved one has proved enough, and who signs
-in with a passkey alone need not remember a password to add another. A user with neither proves at a
-linked provider to be who they are (purpose ``confirm``), or with a mailed code, in the same browser
+it as well, unless the factors are changed: the proof of one is enough for that, and a user of a
+passkey alone need not remember a password to add another. A user with neither proves at a linked
+provider to be who they are (purpose ``confirm``), or with a mailed code, in the same browser
 session and less than `PROOF_LIFETIME` before; a sign-in does not count.
 """
 
