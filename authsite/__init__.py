@@ -27,6 +27,7 @@ PACKAGES = (
     "platform.request_context",
     "platform.tasks",
     "platform.user_data",
+    "platform.denied_requests",
     "platform.single_use",
     "platform.stored_requests",
     "platform.mail",

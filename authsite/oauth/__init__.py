@@ -11,7 +11,7 @@ from authsite.platform.http.api_metadata import Tag
 from authsite.platform.request_state import Request
 from authsite.sign_in.factors.notices import SIGN_INS
 
-from . import active_personal_tokens
+from . import active_personal_tokens, authorization_reasons, token_reasons
 from .logout import AT_LOGOUT
 from .models import Family
 from .origins import Origins
@@ -33,6 +33,10 @@ def includeme(config: "Configurator") -> None:
     """The routes and ``config.at_logout``."""
     config.add_directive("at_logout", at_logout)
     SIGN_INS.add(config, Family)
+    config.add_reasons("authorization", authorization_reasons.Reason)
+    config.add_reasons("client", token_reasons.ClientReason)
+    config.add_reasons("token", token_reasons.TokenReason)
+    config.add_reasons("device", token_reasons.DeviceReason)
     config.at_recovery_by_mail(_end_personal_tokens)
     config.add_user_data(*USER_DATA)
     when = "expired, or revoked a week ago"

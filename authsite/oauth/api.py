@@ -1,6 +1,9 @@
 """The JSON views of the OAuth endpoints and of logout, and the token response."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Literal, NotRequired
+from uuid import UUID
 
 from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
@@ -14,6 +17,7 @@ from authsite.platform.http.api_metadata import (
     response_body,
 )
 from authsite.platform.http.bodies import MaybeEmpty
+from authsite.platform.http.errors import ApiError
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 from authsite.users.caller import caller_of
@@ -120,7 +124,8 @@ def token(request: Request) -> TokenAnswer:
     ctx = request.authsite.ctx
     grant = grants.find(ctx, body.grant_type)
     found = identify(ctx, credentials_of(request, body), grant.find(ctx, body))
-    return token_response(grants.execute(ctx, grant, found, body), body.scope)
+    with naming_client(found.id):
+        return token_response(grants.execute(ctx, grant, found, body), body.scope)
 
 
 _PRESENTED_TOKEN_ERRORS = (
@@ -183,6 +188,16 @@ def revoke(request: Request) -> Revoked:
     client = client_of(request, body)
     revocation.revoke(request.authsite.ctx, client, body.token)
     return {}
+
+
+@contextmanager
+def naming_client(client_id: UUID) -> Iterator[None]:
+    """An error of the block says which client it is about, for the log and ``explain``."""
+    try:
+        yield
+    except ApiError as error:
+        error.client_id = error.client_id or client_id
+        raise
 
 
 def reject_query(request: Request) -> None:

@@ -5,6 +5,7 @@ from base64 import b64decode
 from urllib.parse import unquote_plus
 
 from .errors import InvalidClient
+from .token_reasons import ClientReason
 
 MAX_LENGTH = 4096
 
@@ -17,7 +18,7 @@ def is_basic(authorization: str) -> bool:
 def decode(authorization: str) -> tuple[str, str]:
     """The id and the secret of the client. Raises `InvalidClient`."""
     value = authorization.partition(" ")[2]
-    malformed = InvalidClient("the header Authorization: Basic is malformed")
+    malformed = InvalidClient(ClientReason.BASIC_MALFORMED)
     if len(value) > MAX_LENGTH:
         raise malformed
     try:

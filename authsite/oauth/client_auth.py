@@ -21,6 +21,7 @@ from .client_secrets import HasSecrets, check_imported, has_secret
 from .errors import InvalidClient, TwoClientAuthentications
 from .models import DOCUMENT, PUBLIC_TYPES, Client, may_use
 from .registered import DOCUMENT_CLIENT
+from .token_reasons import ClientReason
 
 METHODS = ("client_secret_basic", "client_secret_post")  # names of RFC 7591, section 2
 _UNKNOWN_ID = uuid.UUID(int=0)
@@ -224,11 +225,11 @@ def _require_imported(
     For what is not its secret by `_has_secret`.
     """
     if found is None:
-        raise InvalidClient("no enabled client has this client_id")
+        raise InvalidClient(ClientReason.UNKNOWN)
+    if not found.secret_hash:  # by HTTP Basic some libraries send an empty password
+        raise InvalidClient(ClientReason.PUBLIC if secret else ClientReason.PUBLIC_BASIC)
     if not secret:
-        raise InvalidClient("no client_secret was sent")
-    if not found.secret_hash:
-        raise InvalidClient("it is a public client, which sends no client_secret")
+        raise InvalidClient(ClientReason.SECRET_MISSING)
     if not check_imported(database, passwords, found, secret, upgrade):
-        raise InvalidClient("the client_secret is wrong")
+        raise InvalidClient(ClientReason.SECRET_WRONG)
     return found

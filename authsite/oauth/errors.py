@@ -3,12 +3,10 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from authsite.platform.audit.events import Event
+from authsite.platform.denied_requests.reason import DenialReason
 from authsite.platform.http.errors import ApiError, FieldError
-from authsite.platform.i18n import _
 
-_GROUP = _(
-    "Your account may not use this application. Ask the people who run this site for access."
-)
+from .token_reasons import ClientReason, TokenReason
 
 
 class InvalidClient(ApiError):
@@ -16,14 +14,15 @@ class InvalidClient(ApiError):
     status = 401
     code = "invalid_client"
     audit_event = Event.CLIENT_REJECTED
-    message = "Client authentication failed"
+    message = ClientReason.UNKNOWN.developer
 
     def __init__(
-        self, reason: str | None = None, *, headers: Mapping[str, str] | None = None
+        self, why: ClientReason | None = None, *, headers: Mapping[str, str] | None = None
     ) -> None:
-        """``reason``: which check failed, for the operator alone."""
-        self.reason = reason
+        """``why``: which check failed, for the operator alone."""
         super().__init__(headers=headers)
+        if why:
+            self.why, self.reason = why, why.meaning
 
 
 class InvalidGrant(ApiError):
@@ -32,33 +31,29 @@ class InvalidGrant(ApiError):
     )
     status = 400
     code = "invalid_grant"
-    message = (
-        "Wrong credentials, or the refresh token has expired or was revoked. Log in again to get "
-        "new tokens."
-    )
+    message = TokenReason.REFRESH_ENDED.developer
 
 
 class TokenReused(InvalidGrant):
     """A used refresh token was sent again; the revocation of its family is committed."""
 
     keeps_writes = True
+    why = TokenReason.REFRESH_REUSED
 
 
 class NotIssued(InvalidGrant):
     """What was checked has changed before the tokens were stored."""
 
+    why = TokenReason.RACE
+
 
 class InvalidCode(InvalidGrant):
-    """An authorization code that gives no tokens; ``reason`` is for the operator alone."""
+    """An authorization code that gives no tokens; ``why`` says more to the operator alone."""
 
-    message = (
-        "The authorization code is not valid: it was used before, has expired, or belongs to "
-        "another request or client. Send the user to /oauth/authorize again."
-    )
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
+    def __init__(self, why: DenialReason, **shown: str) -> None:
         super().__init__()
+        self.because(why, **shown)
+        self.reason = why.meaning
 
 
 class ExpiredCode(InvalidCode):
@@ -68,17 +63,18 @@ class ExpiredCode(InvalidCode):
 class ConfirmationRequired(InvalidGrant):
     """The client is for users who have confirmed the e-mail address."""
 
-    message = (
-        "This application is for users who have confirmed the e-mail address. Send the user to "
-        "/oauth/authorize again."
-    )
+    why = TokenReason.CONFIRMATION
+    message = why.developer
 
 
 class GroupRequired(InvalidGrant):
     """The client is for the members of a group, and the user is not one; see `client_groups`."""
 
+    why = TokenReason.GROUP
+
     def __init__(self) -> None:
-        super().__init__(_GROUP, details=[FieldError("group_required", None, _GROUP)])
+        text = self.why.person
+        super().__init__(text, details=[FieldError("group_required", None, text)])
 
 
 class UnsupportedGrantType(ApiError):
@@ -88,21 +84,36 @@ class UnsupportedGrantType(ApiError):
 
     def __init__(self, known: Collection[str]) -> None:
         *others, last = known
-        super().__init__(f"Use one of the grant types {', '.join(others)} and {last}.")
+        super().__init__()
+        self.because(TokenReason.GRANT_UNKNOWN, expected=f"{', '.join(others)} and {last}")
 
 
 class UnauthorizedClient(ApiError):
     summary = "This type of client may not use the grant type."
     status = 400
     code = "unauthorized_client"
-    message = "This type of client may not use this grant type."
+    why = TokenReason.GRANT_NOT_ALLOWED
+    message = why.developer
 
 
 class InvalidScope(ApiError):
+    """``refused``: the names that the caller may not have; ``allowed``: those that it may."""
+
     summary = "The scope is unknown, not allowed for the client, or wider than the granted one."
     status = 400
     code = "invalid_scope"
     message = "Ask only for scopes that this client (or this refresh token) was granted."
+
+    def __init__(
+        self,
+        refused: Iterable[str] = (),
+        allowed: str = "",
+        *,
+        why: TokenReason = TokenReason.SCOPE,
+    ) -> None:
+        super().__init__()
+        if names := " ".join(refused):
+            self.because(why, sent=names, refused=names, expected=allowed or "none")
 
 
 class InvalidTarget(ApiError):
@@ -119,6 +130,7 @@ class LoginFailed(InvalidGrant):
     """Wrong name, wrong password or a disabled user; the audit event is committed."""
 
     keeps_writes = True
+    why = TokenReason.LOGIN
 
 
 class MissingParameter(ApiError):
@@ -129,18 +141,21 @@ class MissingParameter(ApiError):
 
     def __init__(self, names: Iterable[str]) -> None:
         """``names``: all that the grant requires."""
-        super().__init__(f"This grant type needs {' and '.join(names)} in the form body.")
+        super().__init__()
+        self.because(TokenReason.PARAMETER_MISSING, expected=" and ".join(names))
 
 
 class TwoClientAuthentications(ApiError):
     summary = "The client sends credentials by HTTP Basic and in the body (RFC 6749, section 2.3)."
     status = 400
     code = "invalid_request"
-    message = "Send the client's credentials by HTTP Basic or in the body, not both."
+    why = ClientReason.TWO_WAYS
+    message = why.developer
 
 
 class ParametersInQuery(ApiError):
     summary = "A parameter is in the query string, which logs record (RFC 6749, section 2.3.1)."
     status = 400
     code = "invalid_request"
-    message = "Send all parameters in the form body; none may be in the query."
+    why = ClientReason.QUERY
+    message = why.developer

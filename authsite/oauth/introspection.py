@@ -31,6 +31,7 @@ from .active import ASKING_CLIENT, ActiveToken, AskingClient, has_factor, is_cur
 from .active_personal_tokens import ASKING_ABOUT_PERSONAL, AskingAboutPersonal
 from .client_auth import ClientCredentials, authenticate_request, find_authenticated
 from .codes import family as code_families
+from .errors import InvalidGrant
 from .models import RESOURCE_SERVER, may_refresh
 from .oidc import access_tokens
 from .oidc.issuer import issuer_of
@@ -201,10 +202,10 @@ def _introspect_refresh(
     ctx: Context, client: AskingClient, token: Token, now: datetime
 ) -> IntrospectionAnswer:
     """The token is active exactly if the client would get new tokens for it."""
-    found = find_refreshable(ctx, token, client.id)
-    if found is None:
+    try:
+        family, _resource = find_refreshable(ctx, token, client.id)
+    except InvalidGrant:
         return {"active": False}
-    family, _resource = found
     if (
         not may_refresh(client.type, client.grant_types)
         or not is_accepted(ctx, token, family, now)

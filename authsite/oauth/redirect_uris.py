@@ -110,16 +110,24 @@ def matches(registered: str, sent: str, client_type: str) -> bool:
     )
 
 
-def nearest_difference(registered_uris: Sequence[str], sent: str) -> tuple[str, ...]:
-    """The names of the parts in which ``sent`` differs from the registered URI nearest to it.
+def difference(registered: Sequence[str], sent: str, client_type: str) -> dict[str, str]:
+    """The registered URI that is ``nearest`` to what a client of this type has ``sent``.
 
-    Of ``scheme``, ``user``, ``host``, ``port``, ``path``, ``slash``, ``case``, ``query`` and
-    ``fragment``; ``slash`` is one at the end of the path, ``case`` that of letters in host or path.
-    Empty if no URI is registered. It names parts only, never what is registered.
+    ``differs`` has the names of the parts in which they differ: of ``scheme``, ``slashes``,
+    ``user``, ``host``, ``port``, ``path``, ``slash``, ``case``, ``query`` and ``fragment``.
+    ``slashes`` are those after the scheme, ``slash`` is one at the end of the path, ``case`` that
+    of letters in host or path. Empty if no URI is registered, or what was sent is too long for one.
     """
+    if not registered or len(sent) > MAX_URI:
+        return {}
     asked = _split(sent)
-    found = [_differences(_split(each), asked) for each in registered_uris]
-    return min(found, key=_distance, default=())
+    each = {one: _differences(_split(one), asked) for one in registered}
+    if client_type in PROGRAM_TYPES and _ANY_PORT.fullmatch(sent):
+        for one, names in each.items():
+            if _ANY_PORT.fullmatch(one):  # such a program chooses the port
+                each[one] = tuple(name for name in names if name != "port")
+    nearest = min(each, key=lambda one: _distance(each[one]))
+    return {"nearest": nearest, "differs": " ".join(each[nearest])}
 
 
 def check_origin(text: str) -> None:
@@ -269,6 +277,11 @@ def _differences(known: _Parts, asked: _Parts) -> tuple[str, ...]:
         name for name in ("scheme", "user", "port", "query", "fragment")
         if getattr(known, name) != getattr(asked, name)
     ]  # fmt: skip
+    if asked.scheme and (known.host is None) != (
+        asked.host is None
+    ):  # ":/path" and "://path", or ":///path"
+        found.append("slashes")
+        known, asked = _without_authority(known), _without_authority(asked)
     hosts, paths = (known.host or "", asked.host or ""), (known.path, asked.path)
     lower = [text.lower() for text in hosts]
     if lower[0] != lower[1]:
@@ -281,8 +294,25 @@ def _differences(known: _Parts, asked: _Parts) -> tuple[str, ...]:
     else:
         found += ["case"] if bare[0] != bare[1] else []
         found += ["slash"] if len(paths[0]) - len(bare[0]) != len(paths[1]) - len(bare[1]) else []
-    order = ("scheme", "user", "host", "port", "path", "slash", "case", "query", "fragment")
+    order = (
+        "scheme",
+        "slashes",
+        "user",
+        "host",
+        "port",
+        "path",
+        "slash",
+        "case",
+        "query",
+        "fragment",
+    )
     return tuple(name for name in order if name in found)
+
+
+def _without_authority(parts: _Parts) -> _Parts:
+    """``parts`` with the host as the beginning of the path, as if there were no slashes."""
+    path = f"{parts.host or ''}{parts.path}".lstrip("/")
+    return parts._replace(host=None, path=path)
 
 
 def _distance(differences: tuple[str, ...]) -> tuple[bool, int]:

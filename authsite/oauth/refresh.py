@@ -32,6 +32,7 @@ from .models import UNVERIFIED_TYPES, Client, Family
 from .oidc import access_tokens
 from .oidc.access_tokens import Form
 from .resources import RegisteredResource
+from .token_reasons import TokenReason
 from .tokens import (
     REFRESH,
     Generation,
@@ -40,6 +41,7 @@ from .tokens import (
     decode,
     encode_pair,
     family_limit,
+    kind_of,
     refresh_expiry,
 )
 
@@ -140,7 +142,7 @@ def refresh(
     """
     token = decode(ctx.services.keys, REFRESH, text, clock.now())
     if token is None:
-        raise InvalidGrant
+        raise InvalidGrant().because(TokenReason.REFRESH_MALFORMED, sent=kind_of(text))
     family, resource, refreshing = _find_allowed(ctx, token, client_id)
     resources.check_same(requested_resource, resource.uri if resource else None)
     form = access_tokens.form_for(ctx, resource)
@@ -151,7 +153,7 @@ def refresh(
         # A concurrent request has rotated or revoked the family: read it again.
         family, _resource, refreshing = _find_allowed(ctx, token, client_id)
     if token.generation > family.generation:
-        raise InvalidGrant  # the database was restored from a backup older than the token
+        raise InvalidGrant().because(TokenReason.REFRESH_AHEAD)
     now = clock.now()
     if is_accepted(ctx, token, family, now):
         _record_replay(ctx, family)
@@ -179,25 +181,28 @@ def is_accepted(ctx: Context, token: Token, family: RefreshableFamily, now: date
 
 def find_refreshable(
     ctx: Context, token: Token, client_id: UUID
-) -> tuple[RefreshableFamily, RegisteredResource | None] | None:
+) -> tuple[RefreshableFamily, RegisteredResource | None]:
     """The family of the token, if it is active, of this client, and within `family-lifetime`.
 
     If it is for a resource, that is still registered, and its scopes limit the granted scope. So do
-    those that clients may have now which no administrator has registered.
+    those that clients may have now which no administrator has registered. Raises `InvalidGrant`.
     """
     family = REFRESHABLE_FAMILY.one(ctx.database, family_id=token.family_id)
-    if family is None or family.client_id != client_id:
-        return None
+    if family is None:
+        raise InvalidGrant().because(TokenReason.REFRESH_ENDED)
+    if family.client_id != client_id:  # a request of another client changes nothing
+        other = str(family.client_id)
+        raise InvalidGrant().because(TokenReason.REFRESH_OTHER_CLIENT, expected=other)
     limit = family_limit(family.created_at, ctx.settings)
     # The token may be from before the setting was changed.
     if limit and limit <= clock.now():
-        return None
+        raise InvalidGrant().because(TokenReason.REFRESH_TOO_OLD)
     granted, audience = family.granted_scope, unpack(family.facts).audience
     if family.client_type in UNVERIFIED_TYPES:
         granted = self_described.limited(ctx.settings, granted)
     resource = resources.find(ctx, audience) if audience is not None else None
     if audience is not None and resource is None:
-        return None
+        raise InvalidGrant().because(TokenReason.REFRESH_RESOURCE, sent=audience)
     # Its scopes may have become fewer, and are never more than what was granted.
     return family._replace(granted_scope=resources.scope_for(resource, granted)), resource
 
@@ -205,10 +210,7 @@ def find_refreshable(
 def _find_allowed(
     ctx: Context, token: Token, client_id: UUID
 ) -> tuple[RefreshableFamily, RegisteredResource | None, Refreshing]:
-    found = find_refreshable(ctx, token, client_id)
-    if found is None:
-        raise InvalidGrant  # a request of another client changes nothing
-    family, resource = found
+    family, resource = find_refreshable(ctx, token, client_id)
     if family.account:
         check_account(ctx, family.account)
         if not policy.is_met(ctx.settings, unpack(family.facts).amr, clock.now()):

@@ -28,6 +28,7 @@ from .invalid_value import InvalidValue
 from .models import MAX_URI, OPAQUE, RESOURCE_SERVER, Client, Resource
 from .redirect_uris import check_readable
 from .scopes import ACCOUNT_SCOPE, OPENID_SCOPES, parse
+from .token_reasons import TokenReason
 
 MAX_SCOPES = 1024  # characters: the size of the column
 # Scheme, authority, path and query (RFC 3986, appendix B); without a fragment (RFC 8707, 2).
@@ -87,7 +88,9 @@ def choose(
         return None
     found = find(ctx, uri)
     if found is None:
-        raise InvalidTarget
+        raise InvalidTarget().because(
+            TokenReason.TARGET, sent=uri, expected="authsite resource list"
+        )
     return found
 
 
@@ -109,8 +112,11 @@ def is_same(uri: str, other: str) -> bool:
 
 def check_same(requested: str | None, audience: str | None) -> None:
     """Raise `InvalidTarget` if a resource is requested that is not the audience."""
-    if requested and (audience is None or not is_same(requested, audience)):
-        raise InvalidTarget
+    if not requested or (audience is not None and is_same(requested, audience)):
+        return
+    if audience is None:
+        raise InvalidTarget().because(TokenReason.TARGET_LATE, sent=requested, expected="none")
+    raise InvalidTarget().because(TokenReason.TARGET_OTHER, sent=requested, expected=audience)
 
 
 def check(uri: str) -> None:

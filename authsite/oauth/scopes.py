@@ -12,6 +12,7 @@ from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from . import families
 from .errors import InvalidGrant, InvalidScope
+from .token_reasons import TokenReason
 
 OPENID, OFFLINE_ACCESS = "openid", "offline_access"  # OpenID Connect Core 1.0, sections 3 and 11
 OPENID_SCOPES = OIDC_SCOPES
@@ -41,8 +42,8 @@ def narrow(requested: str | None, allowed: str) -> str:
     scopes = parse(requested or "")
     if not scopes:
         return allowed
-    if not set(scopes) <= set(parse(allowed)):
-        raise InvalidScope
+    if refused := [each for each in scopes if each not in parse(allowed)]:
+        raise InvalidScope(refused, allowed)
     return " ".join(scopes)
 
 
@@ -57,8 +58,8 @@ def for_sign_in(settings: Settings, asked: Iterable[str], client_scope: str) -> 
     if OPENID in asked:
         known = {ACCOUNT_SCOPE, *settings.scopes, *ADMIN_SCOPES, *allowed}
         asked = [each for each in asked if each in known]
-    if not allowed.issuperset(asked):
-        raise InvalidScope
+    if refused := [each for each in asked if each not in allowed]:
+        raise InvalidScope(refused, client_scope)
     return " ".join(asked)
 
 
@@ -78,7 +79,7 @@ def hold(ctx: Context, holder: Holder, scope: str) -> str:
     """
     held = group_scopes.held(ctx, holder, scope)
     if scope and not held:
-        raise InvalidScope
+        raise InvalidScope([scope], why=TokenReason.SCOPE_OF_GROUP)
     return held
 
 
@@ -91,4 +92,4 @@ def confirm(ctx: Context, holder: Holder, family_id: UUID, held: str) -> None:
     """
     if group_scopes.held(ctx, holder, held, group_scopes.given_after_changes) != held:
         families.end_apart(ctx, family_id, families.SCOPE_LOST, holder.user_id)
-        raise InvalidGrant
+        raise InvalidGrant().because(TokenReason.RACE)

@@ -107,6 +107,15 @@ def decode_expired(keys: Keys, kind: str, text: str) -> Token | None:
     return Token(UUID(bytes=values[0]), values[1], values[2], kind == PERSONAL_TOKEN)
 
 
+def kind_of(text: str) -> str:
+    """What a text that a caller has sent looks like, for operators, who must not see a token."""
+    kinds = {ACCESS: "an access token", REFRESH: "a refresh token", "ac_": "an authorization code"}
+    kinds |= {PERSONAL_TOKEN: "a personal access token", "dc_": "a device code"}
+    kinds |= {"mt_": "an mfa_token", "eyJ": "a JSON Web Token"}
+    looks = next((name for prefix, name in kinds.items() if text.startswith(prefix)), "no token")
+    return f"{looks} by its first letters, {len(text)} characters"
+
+
 def encode_personal(keys: Keys, token: PersonalTokenValues) -> str:
     """The text of a personal access token."""
     ring = keys[_PERSONAL_TOKEN_PURPOSE]

@@ -52,6 +52,7 @@ class RequestState:
     error_format: "ErrorFormat"
     record_denial: "Callable[[ApiError], None]"
     record_exceeded: Callable[[str, str], None]
+    note_denied: "Callable[[ApiError, int], None]"
     check_csrf: Callable[[str | None], None]
     csrf_seed: str
     csrf_token: str

@@ -16,7 +16,8 @@ from functools import lru_cache, partial
 from multiprocessing.util import Finalize
 from typing import Any, NamedTuple
 
-from authsite.platform.http.errors import ERROR_OF_REQUEST, ApiError
+from authsite.platform.denied_requests.reason import shown
+from authsite.platform.http.errors import ApiError, denied
 from authsite.platform.http.methods import METHODS
 from authsite.platform.logs import one_line
 
@@ -76,7 +77,7 @@ class RequestLog:
                 status,
                 time.perf_counter() - began,
                 _request_id(headers),
-                environ.get(ERROR_OF_REQUEST) if status >= 400 else None,
+                denied(environ, status),
             )
         )
 
@@ -94,7 +95,8 @@ def as_text(line: RequestLine) -> str:
     level = "error" if line.status >= 500 else "info"
     text = f"{_moment(line.at)} [{level:<9}] {event:<{EVENT_WIDTH}}"
     if line.error:
-        text += f" error={line.error.code} reason={one_line(reason(line.error))!r}"
+        facts = "".join(f" {name}={value!r}" for name, value in facts_of(line.error).items())
+        text += f" error={line.error.code} reason={one_line(reason(line.error))!r}{facts}"
     return f"{text} request_id={line.request_id}\n"
 
 
@@ -111,7 +113,8 @@ def as_object(line: RequestLine) -> str:
         "timestamp": _moment(line.at),
     }
     if line.error:
-        values |= {"error": line.error.code, "reason": one_line(reason(line.error))}
+        named = {"error": line.error.code, "reason": one_line(reason(line.error))}
+        values = {**facts_of(line.error), **values, **named}
     return _encode(values) + "\n"
 
 
@@ -129,11 +132,21 @@ def words_of(patterns: Iterable[str], names: Collection[str]) -> frozenset[str]:
 
 def reason(error: ApiError) -> str:
     """Why the request was denied: for fields their names and codes, never a value."""
-    if error.reason:
-        return error.reason
+    if error.reason or error.why:
+        return error.reason or str(error.why)
     if error.details:
         return ", ".join(f"{item.field or 'request'}: {item.code}" for item in error.details)
     return str(error)
+
+
+def facts_of(error: ApiError) -> dict[str, str]:
+    """What the row of the error's reason means, and what was sent and expected."""
+    facts = {name: shown(value) for name, value in error.shown.items()}
+    if error.client_id:
+        facts = {"client": str(error.client_id), **facts}
+    if error.why is None or error.why.meaning == error.reason:
+        return facts
+    return {"meaning": error.why.meaning, **facts}
 
 
 def _request_id(headers: list[tuple[str, str]]) -> str:

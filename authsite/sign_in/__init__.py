@@ -11,6 +11,7 @@ from authsite.sign_in.methods import password
 from authsite.sign_in.methods.mail_code import mails as code_mails
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.passkeys import assertion as passkeys
+from authsite.sign_in.methods.provider.failures import AddressDoubt, ProviderFailure
 
 from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
 from .factors import banner, recovering, remembered
@@ -18,6 +19,7 @@ from .factors import notices as factor_notices
 from .methods.recovery_codes import method as recovery_codes
 from .methods.totp import method as totp
 from .purge import purge
+from .sessions import csrf
 from .sessions.models import BrowserSession
 from .user_data import USER_DATA
 
@@ -48,6 +50,10 @@ def includeme(config: "Configurator") -> None:
     config.add_directive("add_account_condition", add_account_condition)
     config.add_directive("add_sign_in_method", add_sign_in_method, action_wrap=False)
     config.add_directive("add_onward", onward.add_onward)
+    config.add_reasons("form", csrf.CsrfCause)
+    config.add_reasons("login", FailureReason)
+    config.add_reasons("provider", ProviderFailure)
+    config.add_reasons("provider_address", AddressDoubt)
     config.add_sign_in_method(password.METHOD)
     config.add_sign_in_method(passkeys.METHOD)
     config.add_sign_in_method(totp.METHOD)

@@ -135,7 +135,7 @@ def test_scopes_are_those_of_the_setting(issuer, ann, there):
     assert rows(issuer)[0].scope == "notes:read openid"
     refused = authorize(issuer, there.application, scope="openid billing")
     assert refused.status_int == 400
-    assert "may not have one of these scopes" in refused.text
+    assert "This client may not have: billing." in refused.text
 
 
 def test_a_logout_by_its_url_has_a_page_and_no_way_back(issuer, ann, there):

@@ -61,7 +61,8 @@ def forms(site, user_id):
 def audit_rows(site):
     with site.db() as db:
         rows = db.query(AuditEvent).filter_by(event="form.cross_origin")
-        return [(row.details, meaning_of(row)) for row in rows.order_by(AuditEvent.id)]
+        services = site.app.registry["authsite"]
+        return [(row.details, meaning_of(services, row)) for row in rows.order_by(AuditEvent.id)]
 
 
 def log_line(answer):

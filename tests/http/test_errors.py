@@ -155,7 +155,8 @@ def test_a_refresh_that_fails_is_invalid_grant_in_one_form(site, keys, frozen, k
         (
             LOGIN | {"scope": "b"},
             "invalid_scope",
-            "Ask only for scopes that this client (or this refresh token) was granted.",
+            "Ask only for scopes that this client (or this refresh token) was granted, separated "
+            "by blanks. Not granted: b. The administrator of authsite can allow them.",
         ),
     ],
 )

@@ -6,9 +6,9 @@ from authsite.oauth.models import BROWSER, NATIVE, SERVER
 from authsite.oauth.redirect_uris import (
     check,
     check_origin,
+    difference,
     is_program,
     matches,
-    nearest_difference,
     web_uri,
 )
 
@@ -230,14 +230,33 @@ def test_the_whole_text_is_compared(client_type, sent):
     ],
 )
 def test_which_part_differs_from_the_nearest_one(sent, parts):
-    assert nearest_difference([WEB], sent) == parts
-    assert nearest_difference(["https://other.example.net/x?y=1", WEB], sent) == parts
-    assert nearest_difference([], sent) == ()
+    others = ["https://other.example.net/x?y=1", WEB]
+    assert difference([WEB], sent, "server") == {"nearest": WEB, "differs": " ".join(parts)}
+    assert difference(others, sent, "server")["differs"].split() == list(parts)
+    assert difference([], sent, "server") == {}
+
+
+@pytest.mark.parametrize(
+    ("known", "sent", "parts"),
+    [
+        ("http://localhost:53123/callback", "http://localhost:41000/cb", "path"),
+        ("http://localhost:53123/callback", "http://127.0.0.1:41000/callback", "host"),
+        ("https://app.example.org:81/callback", "https://app.example.org:82/callback", "port"),
+        ("org.example.app:/callback", "org.example.app://callback", "slashes"),
+        ("org.example.app:/callback", "org.example.app:///callback", "slashes"),
+        ("org.example.app:/callback", "org.example.app://other", "slashes path"),
+        ("org.example.app://callback", "org.example.app:/callback", "slashes"),
+    ],
+)
+def test_what_differs_of_a_program(known, sent, parts):
+    """It may choose the port on loopback, and many send ``://`` for ``:/``."""
+    assert difference([known], sent, "native")["differs"] == parts
 
 
 def test_one_on_the_same_host_is_nearer_than_one_with_the_same_path():
     near = "https://app.example.org/a?b=c"
-    assert nearest_difference(["https://evil.test/callback", near], WEB) == ("path", "query")
+    found = difference(["https://evil.test/callback", near], WEB, "server")
+    assert found == {"nearest": near, "differs": "path query"}
 
 
 def test_origins_are_exactly_what_browsers_send():

@@ -16,7 +16,7 @@ GROWING = {
     "identities", "stored_requests", "used_ids", "authorization_codes", "device_codes", "consents",
     "totp_factors", "passkeys", "recovery_codes", "remembered_browsers",
     "invitations",
-    "audit_events", "audit_seals", "limit_counters",
+    "audit_events", "audit_seals", "limit_counters", "denied_requests",
 }  # fmt: skip
 ROWS = 5000
 EXPLAIN = "EXPLAIN ({}FORMAT JSON) "
@@ -79,6 +79,8 @@ INSERT INTO group_members (user_id, group_name, created_at)
 INSERT INTO outbox (id, letter, user_id, address, language, created_at, give_up_at, state, attempts,
     next_attempt_at) SELECT {id}, 'welcome', {id}, 'a@example.com', 'en', now(), now(),
     CASE WHEN n % 10 = 0 THEN 'waiting' ELSE 'sent' END, 1, now() FROM {numbers};
+INSERT INTO denied_requests (at, request_id, route, status, error)
+    SELECT now(), n::text, 'oauth.token', 400, 'invalid_grant' FROM {numbers};
 INSERT INTO audit_events (at, event) SELECT now(), 'login.failed' FROM {numbers};
 INSERT INTO audit_seals (id, at, rows, first_id, last_id, newest_at, key, digest,
     former_mac, mac) SELECT n, now(), 1, n, n, now(), '', '', '', '' FROM {numbers};

@@ -16,6 +16,7 @@ from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 
 from . import service
+from .explaining import denial_of
 from .exporting import as_ndjson
 from .filters import EventsQuery, filter_of, moment
 from .rows import facts
@@ -65,12 +66,44 @@ class EventsAnswer(TypedDict):
     """The cursor of the next part; null at the end."""
 
 
-@response_body("The events of a request.")
+class DenialAnswer(TypedDict):
+    """How a request was denied."""
+
+    at: Annotated[str, Field(examples=["2026-05-01T12:00:00Z"])]
+    """When it happened."""
+    route: Annotated[str, Field(examples=["oauth.token"])]
+    """The name of the endpoint."""
+    status: int
+    """The HTTP status of the response."""
+    error: Annotated[str, Field(examples=["invalid_scope"])]
+    """The code of the error."""
+    reason: Annotated[str | None, Field(examples=["token.scope"])]
+    """The name of the reason; null for an error that has only one."""
+    meaning: str
+    """What was wrong and what to change, for operators."""
+    answer: str
+    """What the caller was told."""
+    person: str
+    """What to tell the person; may be empty."""
+    client_id: str | None
+    """The id of the client, if it is known."""
+    address: Annotated[str | None, Field(examples=["203.0.113.7"])]
+    """Of the client."""
+    details: Annotated[
+        dict[str, str],
+        Field(examples=[{"sent": "notes:write", "expected": "notes:read"}]),
+    ]
+    """What was `sent` and `expected`, what is `nearest` of what is registered, what `differs`."""
+
+
+@response_body("The events of a request, and how it was denied.")
 class ExplainAnswer(TypedDict):
     """The events of a request."""
 
     events: list[EventAnswer]
     """The oldest first."""
+    denied: list[DenialAnswer]
+    """How it was denied, if that was in the last seven days; else empty."""
 
 
 class SealAnswer(TypedDict):
@@ -202,7 +235,8 @@ def explain(request: Request) -> dict[str, Any]:
     if (at := moment(text) if text else None) is None and text:
         raise ValidationFailed(details=[invalid("at")])
     found = service.explain(ctx, request.matchdict["request_id"], at)
-    return {"events": facts(ctx.db, found)}
+    denied = [denial_of(ctx.services, each) for each in found.denied]
+    return {"events": facts(ctx.db, found.events), "denied": denied}
 
 
 @view_config(

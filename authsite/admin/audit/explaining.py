@@ -1,30 +1,54 @@
-"""What an event of a request means, and why something failed."""
+"""What an event of a request means, why something failed, and how a denied request was answered."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import Any
 
-from authsite.oauth.authorization_reasons import Reason
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.explained import Explained
-from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.models import AuditEvent
-from authsite.sign_in.methods.provider.failures import AddressDoubt, ProviderFailure
-from authsite.sign_in.sessions.csrf import CsrfCause
+from authsite.platform.context import Services
+from authsite.platform.denied_requests import service as denied_requests
+from authsite.platform.denied_requests.models import DeniedRequest
+from authsite.platform.i18n import translate
+from authsite.platform.runtime import clock
 
-REASONS: Mapping[Event, Iterable[Explained | ProviderFailure | Reason]] = {
-    Event.AUTHORIZATION_REFUSED: Reason,
-    Event.FORM_CROSS_ORIGIN: CsrfCause,
-    Event.LOGIN_FAILED: FailureReason,
-    Event.PROVIDER_ADDRESS_ASKED: AddressDoubt,
-    Event.PROVIDER_REFUSED: ProviderFailure,
+TABLES: Mapping[Event, str] = {
+    Event.AUTHORIZATION_REFUSED: "authorization",
+    Event.FORM_CROSS_ORIGIN: "form",
+    Event.LOGIN_FAILED: "login",
+    Event.PROVIDER_ADDRESS_ASKED: "provider_address",
+    Event.PROVIDER_REFUSED: "provider",
 }
-"""Events with the meanings of their detail `reason`."""
+"""Events whose detail `reason` is a row of a table of reasons, with the name of the table."""
+NO_REASON = "The request was denied."
 
 
-def meaning_of(event: AuditEvent) -> str:
+def meaning_of(services: Services, event: AuditEvent) -> str:
     """What the event means, and why a login or a return from a provider failed."""
     known = Event.of(event.event)
     if known is None:
         return "This version does not know the event."
-    reason = (event.details or {}).get("reason")
-    why = [each.meaning for each in REASONS.get(known, ()) if each == reason]
-    return " ".join([known.meaning, *why])
+    table, name = TABLES.get(known), (event.details or {}).get("reason")
+    reason = denied_requests.reason_of(services, f"{table}.{name}") if table else None
+    return " ".join([known.meaning, *([reason.meaning] if reason else [])])
+
+
+def denial_of(services: Services, row: DeniedRequest) -> dict[str, Any]:
+    """A denied request as an object: ``meaning`` is for operators, ``person`` what to tell them.
+
+    ``details``: what was sent and expected, what is nearest and what differs.
+    """
+    reason = denied_requests.reason_of(services, row.reason)
+    details = dict(row.details or {})
+    return {
+        "at": clock.rfc3339(row.at),
+        "route": row.route,
+        "status": row.status,
+        "error": row.error,
+        "reason": row.reason,
+        "meaning": reason.meaning if reason else NO_REASON,
+        "answer": details.pop("answer", ""),
+        "person": translate(getattr(reason, "person", "")),
+        "client_id": str(row.client_id) if row.client_id else None,
+        "address": row.address,
+        "details": details,
+    }

@@ -18,7 +18,7 @@ from authsite.platform.runtime.ids import as_id
 from authsite.users import service as users
 
 from . import seals, service
-from .explaining import meaning_of
+from .explaining import denial_of, meaning_of
 from .exporting import as_csv
 from .filters import NAMES, EventsQuery, filter_of, moment
 from .rows import facts, in_words
@@ -65,11 +65,13 @@ def list_events(request: Request) -> dict[str, Any]:
 def explain(request: Request) -> dict[str, Any]:
     """What happened in a request, and what each event means."""
     request_id, at = request.matchdict["request_id"], moment(request.GET.get("at", ""))
-    found = service.explain(request.authsite.ctx, request_id, at)
-    rows = _rows(request, found)
-    for row, event in zip(rows, found, strict=True):
-        row["meaning"] = meaning_of(event)
-    return {"rows": rows, "request_id": request_id}
+    ctx = request.authsite.ctx
+    found = service.explain(ctx, request_id, at)
+    rows = _rows(request, found.events)
+    for row, event in zip(rows, found.events, strict=True):
+        row["meaning"] = meaning_of(ctx.services, event)
+    denied = [denial_of(ctx.services, each) for each in found.denied]
+    return {"rows": rows, "denied": denied, "request_id": request_id}
 
 
 @view_config(route_name="authsite.admin.audit.csv", request_method="GET", admin="exports:read")

@@ -20,6 +20,8 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.service import About, Filter, conditions_of, record_apart
 from authsite.platform.context import Context
+from authsite.platform.denied_requests import service as denied_requests
+from authsite.platform.denied_requests.models import DeniedRequest
 
 from .filters import EventsQuery, filter_of
 from .rows import facts
@@ -57,15 +59,26 @@ def list_events(
     return Page(found, _cursor(ctx, by, bound, next_))
 
 
-def explain(ctx: Context, request_id: str, at: datetime | None = None) -> Sequence[AuditEvent]:
+class Explained(NamedTuple):
+    """What is stored of a request: its events, and how it was denied."""
+
+    events: Sequence[AuditEvent]
+    denied: Sequence[DeniedRequest]
+
+
+def explain(ctx: Context, request_id: str, at: datetime | None = None) -> Explained:
     """The events of a request, in the order in which they were recorded, at most `EXPLAINED`.
 
-    ``at``: when one of them was, which finds them by the index of the times. Without it the newest
-    `WALK` events are read, and only for one that is not among them the whole trail. Raises
-    `UnknownObject` if there are none, and `SearchTooWide`.
+    ``at``: when one of them was, which finds them by the index of the times. Without it the time of
+    the denial, if the request was denied in the last days, is near enough; else the newest `WALK`
+    events are read, and only for one that is not among them the whole trail. Raises
+    `UnknownObject` if there is neither, and `SearchTooWide`.
     """
     if "\0" in request_id:  # PostgreSQL has no text with NUL
         raise UnknownObject
+    denied = denied_requests.find(ctx.db, request_id)
+    if at is None and denied:
+        at = denied[0].at
     if at is None:
         at = _when(ctx, request_id)
     # No index has the ids of requests, and the events of one are recorded within moments.
@@ -78,9 +91,10 @@ def explain(ctx: Context, request_id: str, at: datetime | None = None) -> Sequen
     found = ctx.db.scalars(
         query.order_by(AuditEvent.at.desc(), AuditEvent.id.desc()).limit(EXPLAINED)
     )
-    if events := found.all()[::-1]:
-        return events
-    raise UnknownObject
+    events = found.all()[::-1]
+    if not events and not denied:
+        raise UnknownObject
+    return Explained(events, denied)
 
 
 def _when(ctx: Context, request_id: str) -> datetime:

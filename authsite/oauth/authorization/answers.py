@@ -9,7 +9,6 @@ from authsite.oauth.oidc.issuer import issuer_of
 from authsite.platform.context import Services
 from authsite.platform.http.methods import SAFE_METHODS
 from authsite.platform.http.rendering import found
-from authsite.platform.i18n import translate
 from authsite.platform.request_state import Request
 
 from .continue_page import lead_to
@@ -22,7 +21,7 @@ def code_url(services: Services, answer_to: AnswerTo, code: str) -> str:
 
 def error_url(services: Services, answer_to: AnswerTo, refused: Refused) -> str:
     """The URL that tells the application why there is no code, in English."""
-    error = {"error": refused.reason.error, "error_description": translate(refused.sentence)}
+    error = {"error": refused.reason.error, "error_description": refused.description}
     return _url(services, answer_to, error)
 
 

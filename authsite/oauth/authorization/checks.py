@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 from authsite.oauth import redirect_uris, resources, scopes
 from authsite.oauth.authorization_reasons import AnswerTo, Reason, Refused
 from authsite.oauth.errors import InvalidScope, InvalidTarget
-from authsite.oauth.models import REDIRECT
+from authsite.oauth.models import REDIRECT, SERVER
 from authsite.oauth.oidc import id_tokens
 from authsite.oauth.oidc.errors import NotOurIdToken
 from authsite.oauth.oidc.keys import ring
 from authsite.oauth.registered import RegisteredClient, find, uris_of
 from authsite.oauth.self_described import still_allowed
+from authsite.oauth.tokens import kind_of
 from authsite.platform.context import Context
 from authsite.platform.http.errors import ApiError
 
@@ -100,44 +101,41 @@ def _redirect_uri(ctx: Context, sent: Parameters, client: RegisteredClient) -> s
     if uri is None:
         asks_openid = OPENID in (sent.values.get("scope") or client.default_scope).split(" ")
         if len(registered) != 1 or asks_openid:
-            raise Refused(Reason.REDIRECT_URI_MISSING)
+            expected = "redirect_uri" + (" (the scope is of OpenID)" if asks_openid else "")
+            details = {"expected": expected, "registered": str(len(registered))}
+            raise Refused(Reason.REDIRECT_URI_MISSING, details=details)
         return registered[0]
     if any(redirect_uris.matches(each, uri, client.type) for each in registered):
         return uri
-    raise Refused(Reason.REDIRECT_URI_MISMATCH, details=_difference(registered, uri))
-
-
-def _difference(registered: list[str], uri: str) -> dict[str, str]:
-    """Both URIs, and what differs: the page shows the ``sent`` one, never the ``nearest``."""
-    shown = {"sent": uri[:MAX_SHOWN]}
-    if not registered or len(uri) > request.MAX_URI:
-        return shown
-    each = {one: redirect_uris.nearest_difference([one], uri) for one in registered}
-    nearest = min(each, key=lambda one: len(each[one]))
-    return {**shown, "nearest": nearest, "differs": " ".join(each[nearest])}
+    # The page shows the ``sent`` one, never the ``nearest``.
+    differs = redirect_uris.difference(registered, uri, client.type)
+    raise Refused(Reason.REDIRECT_URI_MISMATCH, details={"sent": uri[:MAX_SHOWN], **differs})
 
 
 def _rest(ctx: Context, sent: Parameters, client: RegisteredClient, answer_to: AnswerTo) -> Checked:
     asked = request.read(
-        sent, pkce_optional=client.pkce_optional, default_scope=client.default_scope
+        sent,
+        pkce_optional=client.pkce_optional,
+        has_secret=client.type == SERVER,
+        default_scope=client.default_scope,
     )
     client_scope = client.scope
     if client.unverified:
         client_scope = still_allowed(ctx.settings, client.type, client_scope)
     try:
         scope = scopes.for_sign_in(ctx.settings, asked.scope, client_scope)
-    except InvalidScope:
-        raise Refused(Reason.SCOPE) from None
+    except InvalidScope as error:
+        raise Refused(Reason.SCOPE, details=dict(error.shown)) from None
     audience = None
     try:
         resource = resources.choose(ctx, asked.resource, client.default_resource)
-    except InvalidTarget:
-        raise Refused(Reason.TARGET, details={"sent": (asked.resource or "")[:MAX_SHOWN]}) from None
+    except InvalidTarget as error:
+        raise Refused(Reason.TARGET, details=dict(error.shown)) from None
     if resource is not None:
         audience, scope = resource.uri, resources.scope_for(resource, scope)
     hinted = _hinted(ctx, asked.id_token_hint)
     if not is_reachable(asked.acr_values, ctx):
-        raise Refused(Reason.ACR_NOT_REACHABLE)
+        raise Refused(Reason.ACR_NOT_REACHABLE, details={"sent": " ".join(asked.acr_values)})
     return Checked(client, answer_to, asked, scope, audience, hinted)
 
 
@@ -159,5 +157,5 @@ def _hinted(ctx: Context, hint: str | None) -> str | None:
     try:
         claims: dict[str, Any] = id_tokens.claims_of(ctx, hint)
     except NotOurIdToken:
-        raise Refused(Reason.HINT) from None
+        raise Refused(Reason.HINT, details={"sent": kind_of(hint)}) from None
     return str(claims.get("sub", ""))

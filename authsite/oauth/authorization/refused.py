@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pyramid.response import Response
 
 from authsite.oauth.authorization_reasons import Refused
-from authsite.platform.http.errors import ERROR_OF_REQUEST, ApiError
+from authsite.platform.http.errors import DENIED, ERROR_OF_REQUEST, ApiError
 from authsite.platform.http.rendering import render_page
 from authsite.platform.request_state import Request
 
@@ -26,8 +26,10 @@ class AuthorizationRefused(ApiError):
 
     def __init__(self, refused: Refused) -> None:
         self.status, self.code = refused.reason.status, refused.reason.error
-        self.reason = str(refused.reason)
-        super().__init__(refused.sentence)
+        self.reason, self.shown = str(refused.reason), refused.shown
+        self.client_id = refused.client.id if refused.client else None
+        super().__init__(refused.description)
+        self.why = refused.reason
 
 
 def refuse(request: Request, refused: Refused, *, after_form: bool, page: bool = False) -> Response:
@@ -40,6 +42,7 @@ def refuse(request: Request, refused: Refused, *, after_form: bool, page: bool =
     ctx = request.authsite.ctx
     ctx.limits.count(LIMIT, ctx.limits.address)
     record_refused(ctx, refused)
+    request.environ[DENIED] = AuthorizationRefused(refused)
     if refused.answer_to is None or refused.client is None:
         return refused_page(request, refused)
     url = error_url(ctx.services, refused.answer_to, refused)
@@ -55,6 +58,7 @@ def refused_page(request: Request, refused: Refused, back: str | None = None) ->
         "reason": refused.reason.name,
         "status": refused.reason.status,
         "sentence": refused.sentence,
+        "answer": refused.description,
         "sent": refused.details.get("sent"),
         "differs": refused.details.get("differs", "").split(),
         "back": back,

@@ -124,13 +124,19 @@ def state_of(sent: Parameters) -> str | None:
     return state
 
 
-def read(sent: Parameters, *, pkce_optional: bool, default_scope: str) -> AuthorizationRequest:
+def read(
+    sent: Parameters, *, pkce_optional: bool, has_secret: bool, default_scope: str
+) -> AuthorizationRequest:
     """The request, once the client and the redirect URI are right. Raises `Refused`.
 
-    ``default_scope``: of the client, in place of none.
+    ``default_scope``: of the client, in place of none. ``has_secret``: whether an administrator may
+    make PKCE optional for the client.
     """
     if sent.too_long:
-        raise Refused(Reason.TOO_LONG)
+        length = f"{len(sent.query)} characters"
+        raise Refused(
+            Reason.TOO_LONG, details={"sent": length, "expected": f"at most {MAX_REQUEST}"}
+        )
     for name in KNOWN:
         sent.once(name)
     if "request" in sent.values:
@@ -144,7 +150,7 @@ def read(sent: Parameters, *, pkce_optional: bool, default_scope: str) -> Author
         scope=scope,
         state=state,
         nonce=_limited(sent, "nonce", MAX_NONCE) if OPENID in scope else None,
-        code_challenge=_challenge(sent, optional=pkce_optional),
+        code_challenge=_challenge(sent, optional=pkce_optional, has_secret=has_secret),
         prompt=_prompt(sent.words("prompt")),
         max_age=max_age(sent),
         acr_values=sent.words("acr_values"),
@@ -177,36 +183,44 @@ def _check_response(response_type: str | None, response_mode: str | None) -> Non
     if response_type is None:
         raise Refused(Reason.RESPONSE_TYPE_MISSING)
     if response_type != "code":
-        raise Refused(Reason.RESPONSE_TYPE)
+        raise Refused(Reason.RESPONSE_TYPE, details={"sent": response_type, "expected": "code"})
     if response_mode not in (None, "query"):
-        raise Refused(Reason.RESPONSE_MODE)
+        details = {"sent": response_mode, "expected": "query, or none"}
+        raise Refused(Reason.RESPONSE_MODE, details=details)
 
 
 def _scope(sent: Parameters) -> tuple[str, ...]:
     text = _limited(sent, "scope", MAX_SCOPE) or ""
     scope = tuple(dict.fromkeys(each for each in text.split(" ") if each))
     if not all(map(_SCOPE.fullmatch, scope)):
-        raise Refused(Reason.INVALID_VALUE, "scope")
+        raise malformed("scope", "names with blanks between them, without quotes", text)
     return scope
 
 
-def _challenge(sent: Parameters, *, optional: bool) -> str | None:
+def _challenge(sent: Parameters, *, optional: bool, has_secret: bool) -> str | None:
     challenge, method = sent.once("code_challenge"), sent.once("code_challenge_method")
     if challenge is None:
         # A method alone is a challenge that was lost on the way, or removed (RFC 9700, 4.8.2).
-        if method is not None or not optional:
-            raise Refused(Reason.CHALLENGE_MISSING)
+        if method is not None:
+            details = {"sent": f"code_challenge_method={method} alone"}
+            raise Refused(Reason.CHALLENGE_LOST, details=details)
+        if not optional:
+            reason = Reason.CHALLENGE_MISSING if has_secret else Reason.CHALLENGE_MISSING_PUBLIC
+            raise Refused(reason, details={"expected": "code_challenge"})
         return None
     if method != "S256":
-        raise Refused(Reason.CHALLENGE_METHOD)
+        details = {"sent": method or "none", "expected": "S256"}
+        raise Refused(Reason.CHALLENGE_METHOD, details=details)
     if not _CHALLENGE.fullmatch(challenge):
-        raise Refused(Reason.CHALLENGE)
+        # Software that sends the verifier itself as the challenge must not have it in our log.
+        details = {"sent": f"{len(challenge)} characters", "expected": "43 of base64url, no ="}
+        raise Refused(Reason.CHALLENGE, details=details)
     return challenge
 
 
 def _prompt(words: tuple[str, ...]) -> frozenset[str]:
     if NONE in words and len(words) > 1:
-        raise Refused(Reason.PROMPT_NONE)
+        raise Refused(Reason.PROMPT_NONE, details={"sent": " ".join(words), "expected": NONE})
     return PROMPTS.intersection(words)
 
 
@@ -219,15 +233,24 @@ def max_age(sent: Parameters) -> int | None:
     if text is None:
         return None
     if not _MAX_AGE.fullmatch(text) or int(text) > _LARGEST:
-        raise Refused(Reason.INVALID_VALUE, "max_age")
+        raise malformed("max_age", "a number of seconds", text[:100])
     return min(int(text), _ANY_AGE)
 
 
 def _limited(sent: Parameters, name: str, most: int) -> str | None:
     value = sent.once(name)
-    if value is not None and not _fits(value, most):
-        raise Refused(Reason.INVALID_VALUE, name)
-    return value
+    if value is None or _fits(value, most):
+        return value
+    length = f"{len(value)} characters"
+    if len(value) > most:
+        details = {"sent": length, "expected": f"at most {most} characters"}
+        raise Refused(Reason.VALUE_TOO_LONG, name, details)
+    raise malformed(name, "text without control characters", length)
+
+
+def malformed(name: str, expected: str, sent: str) -> Refused:
+    """The error of a parameter whose value is malformed; ``sent`` must not be a secret."""
+    return Refused(Reason.INVALID_VALUE, name, {"sent": sent, "expected": expected})
 
 
 def _fits(value: str, most: int) -> bool:

@@ -18,6 +18,7 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record, record_apart
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
+from authsite.platform.denied_requests.reason import shown
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors.policy import is_met
 from authsite.sign_in.sessions.models import BrowserSession
@@ -225,7 +226,9 @@ def held_scope(ctx: Context, checked: Checked, who: SignedIn) -> str:
     holder = Holder(who.account.id, acr_of(who.amr), checked.client.id)
     held = group_scopes.held(ctx, holder, checked.scope)
     if checked.scope and not held:
-        raise refused(checked, Reason.SCOPE, who.account)
+        none = refused(checked, Reason.SCOPE_OF_GROUP, who.account)
+        none.details = {"sent": checked.scope, "refused": checked.scope}
+        raise none
     return held
 
 
@@ -285,14 +288,12 @@ def deny(ctx: Context, checked: Checked, account: Account) -> None:
 def record_refused(ctx: Context, refused: Refused) -> None:
     """Record why a request was refused, for ``authsite explain``, in a separate transaction."""
     details = {"reason": str(refused.reason), "error": refused.reason.error}
-    if refused.parameter:
-        details["parameter"] = refused.parameter
     record_apart(
         ctx,
         Event.AUTHORIZATION_REFUSED,
         user_id=refused.user_id,
         client_id=refused.client.id if refused.client else None,
-        details={**details, **refused.details},
+        details={**details, **{name: shown(value) for name, value in refused.shown.items()}},
     )
 
 

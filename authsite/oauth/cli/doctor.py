@@ -6,7 +6,6 @@ from typing import NamedTuple
 import click
 
 from authsite.oauth import client_uris
-from authsite.oauth.authorization_reasons import Reason
 from authsite.oauth.client_fields import default_claims
 from authsite.oauth.models import CODE_TYPES, Client
 from authsite.oauth.oidc.availability import is_on_with, why_off
@@ -23,6 +22,7 @@ from authsite.platform.command_line.shared import (
     visible,
 )
 from authsite.platform.context import Context
+from authsite.platform.denied_requests import service as denied_requests
 from authsite.platform.finding import Finding
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
@@ -32,6 +32,8 @@ from .public_checks import public_findings
 
 MARKS = {"wrong": ("WRONG", "red"), "change": ("change", "yellow"), "ok": ("ok", "green")}
 LATEST = 10
+AUTHORIZATION = "authorization"  # a table of reasons
+SIGN_IN_ROUTES = ("oauth.token", "oauth.device", "oauth.end_session")
 
 
 class Refused(NamedTuple):
@@ -89,7 +91,7 @@ def _print(findings: Sequence[Finding], refused: Sequence[Refused]) -> None:
         styled = click.style(f"{mark:<6}", fg=color)
         click.echo(f"{styled}  {finding.subject}: {visible(finding.message)}")
     if not refused:
-        click.echo("No authorization request of this client was refused.")
+        click.echo("No request of this client was refused.")
         return
     click.echo("\nThe last requests that were refused:")
     for each in refused:
@@ -166,13 +168,23 @@ def _pkce(ctx: Context, found: Client) -> Finding:
 
 
 def _refused_requests(ctx: Context, found: Client) -> list[Refused]:
-    """The latest ones, oldest first."""
+    """The latest ones, oldest first: those of the audit trail, and of the last week all others."""
     wanted = Filter(client_id=found.id, events=(Event.AUTHORIZATION_REFUSED,))
-    meanings = {str(each): each.meaning for each in Reason}
     refused = []
     for event in search(ctx.db, wanted, LATEST).events:
         details = {name: str(value) for name, value in (event.details or {}).items()}
-        reason = details.pop("reason", "")
-        change = meanings.get(reason, "This version does not know the reason.")
-        refused.append(Refused(clock.rfc3339(event.at), event.request_id, reason, change, details))
-    return refused
+        name = details.pop("reason", "")
+        change = _change(ctx, f"{AUTHORIZATION}.{name}")
+        refused.append(Refused(clock.rfc3339(event.at), event.request_id, name, change, details))
+    for row in denied_requests.latest_of(ctx.db, found.id, SIGN_IN_ROUTES, LATEST):
+        change = _change(ctx, row.reason)
+        details = dict(row.details or {})
+        at, name = clock.rfc3339(row.at), row.reason or row.error
+        refused.append(Refused(at, row.request_id, name, change, details))
+    return sorted(refused, key=lambda each: each.at)[-LATEST:]
+
+
+def _change(ctx: Context, reason: str | None) -> str:
+    """What the row of a table of reasons says."""
+    row = denied_requests.reason_of(ctx.services, reason)
+    return row.meaning if row else "This version does not know the reason."

@@ -11,6 +11,7 @@ from authsite.oauth.errors import ConfirmationRequired, GroupRequired, InvalidGr
 from authsite.oauth.models import Client, Family
 from authsite.oauth.oidc import sign_ins
 from authsite.oauth.oidc.errors import SigningUnavailable
+from authsite.oauth.token_reasons import TokenReason
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
@@ -92,7 +93,7 @@ def check(ctx: Context, family_id: UUID) -> Refreshing:
     """
     family = CODE_FAMILY.one(ctx.database, family_id=family_id)
     if family is None or family.terms.account is None:
-        raise InvalidGrant
+        raise InvalidGrant().because(TokenReason.REFRESH_ENDED)
     terms, account, amr = family.terms, family.terms.account, facts.amr_of(family.facts)
     check_user(ctx.settings, account, terms, amr)
     signer: sign_ins.Signer | None = None

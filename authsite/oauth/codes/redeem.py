@@ -15,12 +15,13 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, exists
 
-from authsite.oauth import families, resources
+from authsite.oauth import families, redirect_uris, resources
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import ExpiredCode, InvalidCode, NotIssued
 from authsite.oauth.issue import CheckedClient, CodeGrant, issue_for_code
 from authsite.oauth.models import UNVERIFIED_TYPES, Family
 from authsite.oauth.oidc import sign_ins
+from authsite.oauth.token_reasons import DeviceReason, TokenReason
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
@@ -74,9 +75,9 @@ def redeem_of_device(
     found = CLIENT_WITH_CODE.one(ctx.database, client_id=client.id, code_id=code_id)
     code = found.code if found else None
     if code is None or code.client_id != client.id:
-        raise InvalidCode("what the user allowed was withdrawn")
+        raise InvalidCode(DeviceReason.CODE_WITHDRAWN)
     if code.redirect_uri:
-        raise InvalidCode("it is not the code of a device")
+        raise InvalidCode(DeviceReason.CODE_OF_APPLICATION)
     _check_unchanged(ctx, client, code, resource)
     return _issue(ctx, client, code, to_device=True)
 
@@ -96,7 +97,7 @@ def _issue(
 ) -> TokenPair:
     terms, account = code.terms, code.terms.account
     if account is None or code.session_ends_at is None:
-        raise InvalidCode("its user was signed out")  # never: `_find_valid` has looked
+        raise InvalidCode(TokenReason.CODE_USER_ENDED)  # never: `_find_valid` has looked
     amr = facts.amr_of(code.facts)
     done = gate.carried_over(ctx, account, amr, code.auth_at, code.recognized)
     check_user(ctx.settings, account, terms, amr)
@@ -134,15 +135,18 @@ def _find_valid(ctx: Context, client: ClientWithCode, sent: Sent) -> StoredCode:
     """The code that was sent; raises `InvalidCode`, and `InvalidTarget` for another resource."""
     code = client.code
     if code is None:
-        raise InvalidCode(
-            "it is not a code of this service, or it expired long ago, or its user was deleted"
-        )
+        raise InvalidCode(TokenReason.CODE_UNKNOWN)
     if not code.redirect_uri:
-        raise InvalidCode("it is the code of a device")  # never: its text is another one
+        raise InvalidCode(TokenReason.CODE_OF_DEVICE)  # never: its text is another one
     if code.client_id != client.id:
-        raise InvalidCode("it was issued to another client")
+        raise InvalidCode(TokenReason.CODE_OTHER_CLIENT)
     if sent.redirect_uri and sent.redirect_uri != code.redirect_uri:
-        raise InvalidCode("redirect_uri differs from that of the authorization request")
+        raise InvalidCode(
+            TokenReason.CODE_REDIRECT_URI,
+            sent=sent.redirect_uri,
+            expected=code.redirect_uri,
+            **redirect_uris.difference([code.redirect_uri], sent.redirect_uri, code.terms.type),
+        )
     _check_verifier(code.code_challenge, sent.verifier)
     _check_unchanged(ctx, client, code, sent.resource)
     return code
@@ -158,11 +162,11 @@ def _check_unchanged(ctx: Context, client: CheckedClient, code: StoredCode, reso
 def _check_verifier(challenge: str | None, verifier: str) -> None:
     if challenge is None:
         if verifier:  # the request may have lost its challenge on the way (RFC 9700, 4.8.2)
-            raise InvalidCode("code_verifier was sent for a code without code_challenge")
+            raise InvalidCode(TokenReason.VERIFIER_UNEXPECTED)
     elif not verifier:
-        raise InvalidCode("code_verifier is missing")
+        raise InvalidCode(TokenReason.VERIFIER_MISSING)
     elif not hmac.compare_digest(s256(verifier), challenge):
-        raise InvalidCode("code_verifier does not belong to code_challenge")
+        raise InvalidCode(TokenReason.VERIFIER_WRONG)
 
 
 def s256(verifier: str) -> str:
@@ -174,17 +178,17 @@ def s256(verifier: str) -> str:
 def _check_valid(client: CheckedClient, code: StoredCode) -> None:
     now = clock.now()
     if code.expires_at <= now:
-        raise ExpiredCode("it has expired")
+        raise ExpiredCode(TokenReason.CODE_EXPIRED)
     if code.client_epoch != client.epoch:
-        raise InvalidCode("the client was changed since")
+        raise InvalidCode(TokenReason.CODE_CLIENT_CHANGED)
     if code.terms.account is None:
-        raise InvalidCode("the user was disabled, or all sign-ins of the user were ended")
+        raise InvalidCode(TokenReason.CODE_USER_ENDED)
     if code.session_ends_at is None:
-        raise InvalidCode("the browser session was ended")
+        raise InvalidCode(TokenReason.CODE_SESSION_ENDED)
     if code.session_ends_at <= now and not outlives_session(code.scope):
-        raise InvalidCode("the browser session has expired")
+        raise InvalidCode(TokenReason.CODE_SESSION_EXPIRED)
     if code.ends_at is not None and code.ends_at <= now:
-        raise InvalidCode("its sign-in is older than session-expires-in of its provider")
+        raise InvalidCode(TokenReason.CODE_PROVIDER_EXPIRED)
 
 
 def _refuse_used(ctx: Context, client: CheckedClient, code_id: UUID) -> NoReturn:
@@ -195,7 +199,7 @@ def _refuse_used(ctx: Context, client: CheckedClient, code_id: UUID) -> NoReturn
     found = CLIENT_WITH_CODE.one(ctx.database, client_id=client.id, code_id=code_id)
     code = found.code if found else None
     if code is None or code.used_at is None:
-        raise InvalidCode("the user, the client or the browser session was changed at this moment")
+        raise InvalidCode(TokenReason.CODE_RACE)
     account, now = code.terms.account, clock.now()
     event = event_values(
         ctx,
@@ -210,4 +214,4 @@ def _refuse_used(ctx: Context, client: CheckedClient, code_id: UUID) -> NoReturn
         (families.REVOKE, {**ended, "now": now}),
         (RECORD_IF_REVOKED, {**event, **ended, "revoked_at": now}),
     )
-    raise InvalidCode("it was used before; its tokens are revoked")
+    raise InvalidCode(TokenReason.CODE_USED)

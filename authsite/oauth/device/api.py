@@ -8,7 +8,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.oauth.api import client_of, reject_query
+from authsite.oauth.api import client_of, naming_client, reject_query
 from authsite.oauth.errors import (
     InvalidClient,
     InvalidScope,
@@ -89,7 +89,8 @@ def start(request: Request) -> DeviceAnswer:
     body: DeviceBody = request.authsite.validated
     reject_query(request)
     client = client_of(request, body)
-    started = service.start(request.authsite.ctx, client, body.scope, body.resource)
+    with naming_client(client.id):
+        started = service.start(request.authsite.ctx, client, body.scope, body.resource)
     page = f"{issuer_of(request.authsite.services)}{base_path(request, PAGE)}"
     return {
         "device_code": started.device_code,

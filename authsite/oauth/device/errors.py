@@ -1,14 +1,16 @@
 """Errors of the device grant (RFC 8628, section 3.5), and of the page for the code."""
 
 from authsite.oauth.errors import InvalidCode
+from authsite.oauth.token_reasons import NOT_DEVICE_CODE, DeviceReason
+from authsite.platform.denied_requests.reason import DenialReason
 from authsite.platform.http.errors import ApiError, FieldError, ValidationFailed
-from authsite.platform.i18n import _
 
 
 class AuthorizationPending(ApiError):
     summary = "The person has not answered yet: ask again after `interval` seconds."
     status = 400
     code = "authorization_pending"
+    noted = False  # the device asks until there is an answer
     message = "The person has not entered the code yet. Ask again after the interval."
 
 
@@ -16,54 +18,52 @@ class SlowDown(ApiError):
     summary = "The device asked too early: from now on the interval is 5 seconds longer."
     status = 400
     code = "slow_down"
-    message = "You asked too early. From now on, wait 5 seconds longer between two requests."
+    why = DeviceReason.SLOW_DOWN
+    message = why.developer
 
 
 class AccessDenied(ApiError):
     summary = "The person did not allow the device to sign them in."
     status = 400
     code = "access_denied"
-    message = "The person did not allow this. Begin again only if they ask for it."
+    why = DeviceReason.ACCESS_DENIED
+    message = why.developer
 
 
 class ExpiredToken(ApiError):
     summary = "The device code has expired."
     status = 400
     code = "expired_token"
-    message = "The device code has expired. Begin again at /v1/oauth/device, and show the new code."
+    why = DeviceReason.EXPIRED
+    message = why.developer
 
 
 class InvalidDeviceCode(InvalidCode):
-    """A device code that gives no tokens; ``reason`` is for the operator alone."""
+    """A device code that gives no tokens; ``why`` says more to the operator alone."""
 
-    message = (
-        "The device code is not valid: it was used before, belongs to another client, or what it "
-        "stood for has ended. Begin again at /v1/oauth/device."
-    )
+    def __init__(self, why: DenialReason) -> None:
+        super().__init__(why)
+        self.message = NOT_DEVICE_CODE
 
 
 class UserCodeRefused(ValidationFailed):
     """No device waits with this user code."""
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(details=[FieldError(code, "user_code", message)])
+    def __init__(self, why: DeviceReason, code: str) -> None:
+        self.why = why
+        super().__init__(details=[FieldError(code, "user_code", why.person)])
 
 
 def wrong_user_code() -> UserCodeRefused:
     """No device has shown this code."""
-    message = _("This code is not right. Compare it with the one on the other screen.")
-    return UserCodeRefused("wrong_user_code", message)
+    return UserCodeRefused(DeviceReason.USER_CODE_WRONG, "wrong_user_code")
 
 
 def expired_user_code() -> UserCodeRefused:
     """The device waits no longer."""
-    message = _("This code has expired. Begin again on the other device, and enter its new code.")
-    return UserCodeRefused("expired_user_code", message)
+    return UserCodeRefused(DeviceReason.USER_CODE_EXPIRED, "expired_user_code")
 
 
 def answered_user_code() -> UserCodeRefused:
     """The code was entered and answered before."""
-    message = _(
-        "This code was used before. Begin again on the other device, and enter its new code."
-    )
-    return UserCodeRefused("answered_user_code", message)
+    return UserCodeRefused(DeviceReason.USER_CODE_ANSWERED, "answered_user_code")

@@ -13,6 +13,7 @@ from sqlalchemy import bindparam, or_, select, update
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.codes.redeem import counting_failures, redeem_of_device
 from authsite.oauth.errors import ExpiredCode, InvalidCode
+from authsite.oauth.token_reasons import DeviceReason
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
@@ -96,21 +97,21 @@ def poll(ctx: Context, client: AuthenticatedClient, device_code: str, resource: 
         except ExpiredCode:
             raise ExpiredToken from None
         except InvalidCode as error:
-            raise InvalidDeviceCode(error.reason or "") from None
+            raise InvalidDeviceCode(error.why or DeviceReason.CODE_GONE) from None
     _wait(ctx, code)
 
 
 def _find(ctx: Context, client: AuthenticatedClient, device_code: str) -> PolledCode:
     values = text.CODE.decode_expired(ctx.services.keys, device_code)
     if values is None:
-        raise InvalidCode("it is not a device code of this service")
+        raise InvalidCode(DeviceReason.CODE_UNKNOWN)
     code = POLLED.one(ctx.database, code_id=values.id)
     if code is None:
-        raise InvalidCode("it expired long ago, or its user or client was deleted")
+        raise InvalidCode(DeviceReason.CODE_GONE)
     if code.client_id != client.id:
-        raise InvalidCode("it was issued to another client")
+        raise InvalidCode(DeviceReason.CODE_OTHER_CLIENT)
     if code.client_epoch != client.epoch:
-        raise InvalidCode("the client was changed since")
+        raise InvalidCode(DeviceReason.CODE_CLIENT_CHANGED)
     return code
 
 

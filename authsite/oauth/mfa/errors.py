@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from authsite.oauth.errors import InvalidGrant
+from authsite.oauth.token_reasons import TokenReason
 from authsite.platform.http.errors import ApiError, FieldError
 from authsite.platform.i18n import _
 from authsite.sign_in.method import Words
@@ -19,6 +20,7 @@ class MfaRequired(ApiError):
     code = REQUIRED
     message = _("Enter a code of your second factor, or use your passkey, to go on.")
     keeps_writes = True
+    noted = False  # the login goes on
 
     def __init__(
         self, members: Mapping[str, Any] | None = None, *, details: Sequence[FieldError] = ()
@@ -35,12 +37,15 @@ class WrongProof(InvalidGrant):
 
     def __init__(self, words: Words, code: str, field: str) -> None:
         """``words``: of the method; ``code``: that of `Wrong`; ``field``: what had the proof."""
+        self.why, self.shown = TokenReason.PROOF_WRONG, {"sent": code}
         message = message_of_wrong(words, code)
         super().__init__(message, details=[FieldError(code, field, message)])
 
 
 class UnfitEnrollment(InvalidGrant):
     """The enrollment has expired, or is of another login; ``details``: those of the error."""
+
+    why = TokenReason.PROOF_WRONG
 
     def __init__(self, details: Sequence[FieldError]) -> None:
         super().__init__(details[0].message, details=details)
@@ -49,25 +54,26 @@ class UnfitEnrollment(InvalidGrant):
 class LoginEnded(InvalidGrant):
     """The pending login has ended, or was begun for another client."""
 
-    message = (
-        "This mfa_token is not valid: it was used, has expired, was tried too often, or is for "
-        "another client. Log in again."
-    )
+    why = TokenReason.LOGIN_ENDED
+    message = why.developer
 
 
 class PolicyNotMet(InvalidGrant):
     """Users need a second factor now, and this login was without one."""
 
+    why = TokenReason.SECOND_FACTOR
+
     def __init__(self) -> None:
-        message = _("A second factor is needed now. Sign in again to set it up.")
-        super().__init__(message, details=[FieldError(REQUIRED, None, message)])
+        text = self.why.person
+        super().__init__(text, details=[FieldError(REQUIRED, None, text)])
 
 
 class MethodNotOffered(ApiError):
     summary = "The login cannot go on with this `mfa_method`."
     status = 400
     code = "invalid_request"
-    message = "Send as mfa_method one of the mfa_methods that the login was answered with."
+    why = TokenReason.METHOD
+    message = why.developer
 
 
 class MissingProof(ApiError):
@@ -77,7 +83,8 @@ class MissingProof(ApiError):
     code = "invalid_request"
 
     def __init__(self, name: str = "code") -> None:
-        super().__init__(f"Send {name} with this mfa_method.")
+        super().__init__()
+        self.because(TokenReason.PROOF_MISSING, expected=name)
 
 
 class NothingToEnroll(ApiError):
@@ -101,7 +108,8 @@ class PasskeysOff(ApiError):
     summary = "Passkeys are not available at this address."
     status = 400
     code = "unsupported_grant_type"
-    message = "Passkeys are not available here. Log in with the password."
+    why = TokenReason.PASSKEYS_OFF
+    message = why.developer
 
 
 def message_of_wrong(words: Words, code: str) -> str:

@@ -1,7 +1,7 @@
 """Errors of OpenID Connect."""
 
+from authsite.oauth.token_reasons import TokenReason
 from authsite.platform.http.errors import TemporarilyUnavailable
-from authsite.platform.i18n import _
 
 RETRY_AFTER = 60  # seconds; every process reads the keys again by then
 
@@ -10,11 +10,9 @@ class SigningUnavailable(TemporarilyUnavailable):
     """There is no key that can sign. `authsite doctor` says why."""
 
     summary = "The service cannot sign ID tokens at the moment."
-    message = _(
-        "Signing in to applications does not work now. Try again in a few minutes. If you run this "
-        "site, “authsite doctor” shows the cause."
-    )
-    reason = "no signing key is usable"
+    why = TokenReason.SIGNING
+    message = why.person
+    reason = why.meaning
 
     def __init__(self) -> None:
         super().__init__(RETRY_AFTER)

@@ -40,7 +40,7 @@ class OAuthErrorBody(TypedDict):
     error_description: str
     """Human-readable."""
     message: str
-    """The same as `error_description`."""
+    """For people; the same as `error_description` if that may have all its characters."""
     errors: NotRequired[list[ErrorDetail]]
     """Details, if there are any."""
     request_id: NotRequired[str]
@@ -108,10 +108,12 @@ def json_body(error: ApiError, request_id: str) -> ErrorBody:
 
 def oauth_body(error: ApiError, request_id: str) -> OAuthErrorBody:
     """``error``, ``error_description`` and ``message`` (RFC 6749, section 5.2)."""
-    message = translate(error.message)
+    message = description = translate(error.message)
+    if error.why and not message.isascii():
+        description = error.why.description(error.shown)
     body: OAuthErrorBody = {
         "error": "invalid_request" if error.status in (408, 413, 415) else error.code,
-        "error_description": message,
+        "error_description": description,
         "message": message,
     }
     if error.details:

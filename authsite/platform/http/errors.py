@@ -7,18 +7,21 @@ Each error has a status, a code and a message. Packages subclass `ApiError`, and
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import UUID
 
 from authsite.platform.i18n import _, translate
 
 if TYPE_CHECKING:
     from authsite.platform.audit.events import Event
+    from authsite.platform.denied_requests.reason import DenialReason
 
 ErrorFormat = Literal["json", "oauth", "html"]
 """How errors are written: "oauth" is the body of RFC 6749, section 5.2; "html" is a page."""
 ERROR_OF_REQUEST = "authsite.error"
 """The key in the WSGI environ for the `ApiError` of the response, for the request log."""
+DENIED = "authsite.denied"
+"""The same for another response than an HTTP error, such as a redirect; see `denied`."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,10 @@ class ApiError(Exception):
     with ``client_id`` and ``audit_details`` (by default ``reason``), at most once an hour for each
     client address and ``audit_subject``. ``members``: further members of a body at the OAuth
     endpoints.
+
+    ``why``: the row of a table of reasons, and ``shown``: what was sent and expected, for the log
+    and ``authsite explain``; never a secret, a token or a code. ``noted``: whether ``explain`` is
+    to find the request. With ``authenticated`` it is the client ``client_id`` that sent it.
     """
 
     summary = ""
@@ -60,6 +67,10 @@ class ApiError(Exception):
     audit_subject: str = ""
     members: Mapping[str, object] = MappingProxyType({})
     client_id: UUID | None = None
+    why: "DenialReason | None" = None
+    shown: Mapping[str, str] = MappingProxyType({})
+    noted = True
+    authenticated = False
 
     def __init__(
         self,
@@ -72,6 +83,21 @@ class ApiError(Exception):
         self.details = tuple(details)
         self.headers = dict(headers or {})
         super().__init__(translate(self.message))
+
+    def because(self, why: "DenialReason", **shown: str) -> Self:
+        """The same error for the row ``why``, whose text for the developer it tells."""
+        self.why, self.shown = why, shown
+        self.message = why.description(shown)
+        self.args = (self.message,)
+        return self
+
+
+def denied(environ: Mapping[str, Any], status: int) -> ApiError | None:
+    """Why a request was denied: its error, or what a view has put at `DENIED`; None for others."""
+    found: ApiError | None = environ.get(DENIED)
+    if found is None and status >= 400:
+        found = environ.get(ERROR_OF_REQUEST)
+    return found
 
 
 class MalformedRequest(ApiError):
@@ -92,6 +118,8 @@ class ValidationFailed(ApiError):
 class NotFound(ApiError):
     """There is nothing at this path."""
 
+    noted = False
+
     status = 404
     code = "not_found"
     message = "There is no such endpoint. Check the path against /v1/openapi.json."
@@ -99,6 +127,8 @@ class NotFound(ApiError):
 
 class MethodNotAllowed(ApiError):
     """The path exists, but not for this method; ``Allow`` names those it has."""
+
+    noted = False
 
     status = 405
     code = "method_not_allowed"

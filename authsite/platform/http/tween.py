@@ -13,6 +13,7 @@ from authsite.platform.runtime.counters import REQUESTS
 from .address import take_mount
 from .application import HttpApplication
 from .cors import preflight
+from .errors import DENIED, denied
 from .headers import complete
 from .methods import METHODS
 from .own_routes import is_own_request
@@ -33,6 +34,7 @@ def http_tween(handler: Handler, registry: Registry) -> Handler:
         if mounted:
             take_mount(request)
         began = request.environ.get(BEGAN) or perf_counter()
+        request.environ.pop(DENIED, None)  # of an attempt that is repeated
         previous = REQUEST_ID.set(request.authsite.request_id)
         try:
             response = handler(request)
@@ -44,6 +46,8 @@ def http_tween(handler: Handler, registry: Registry) -> Handler:
             error = getattr(request, "exception", None)
             if error is None or not is_error_retryable(request, error):  # else it is retried
                 _count(request, status, perf_counter() - began)
+                if reason := denied(request.environ, status):
+                    request.authsite.note_denied(reason, status)
         return response
 
     return tween

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from authsite.platform.addresses import shown
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.explained import Explained
+from authsite.platform.denied_requests.reason import DenialReason, Texts
 from authsite.platform.http import cookies
 from authsite.platform.http.address import scheme_and_host
 from authsite.platform.http.address_value import origin_of
@@ -21,57 +21,60 @@ from authsite.users.caller import signed_in
 from .cookies import session_key
 from .keys import key_hash
 
+CODE = "csrf"
 MAX_SEED_LENGTH = 64  # characters
 MAX_SHOWN = 200  # characters of a header in the log and the audit trail
 
 
-class CsrfCause(Explained):
+class CsrfCause(DenialReason):
     """Why a form was rejected: the detail `reason` of `form.cross_origin`."""
 
-    FOREIGN_ORIGIN = (
+    FOREIGN_ORIGIN = Texts(
         "foreign_origin",
+        CODE,
         "The form came from a page of another origin than that of `base-url`. Either another site "
         "sent it, or the page was opened at an address that `base-url` does not name.",
+        _("This page was opened at an address that is not ours. Open this page at ${url}"),
+        status=403,
     )
-    NO_COOKIE = (
+    NO_COOKIE = Texts(
         "no_cookie",
+        CODE,
         "The browser sent none of our cookies. It keeps none, or the page was opened by http while "
         "`base-url` is https: then a browser takes our cookies with https only.",
+        _(
+            "Your browser did not send back our cookie. Allow cookies for this site, and send the "
+            "form again."
+        ),
+        status=403,
     )
-    OTHER_SESSION = (
+    OTHER_SESSION = Texts(
         "other_session",
+        CODE,
         "The form is that of another sign-in or another browser, or its token is of a secret that "
         "was retired.",
+        _(
+            "This page was open for too long, or is of an earlier sign-in. Check what you entered "
+            "and send it again."
+        ),
+        status=403,
     )
-    SIGNED_IN = (
+    SIGNED_IN = Texts(
         "signed_in",
+        CODE,
         "The form was opened before this browser signed in, in another tab for example.",
+        _("You are signed in as ${address}."),
+        status=403,
     )
-
-
-_MESSAGES: Mapping[CsrfCause, str] = {
-    CsrfCause.FOREIGN_ORIGIN: _(
-        "This page was opened at an address that is not ours. Open this page at ${url}"
-    ),
-    CsrfCause.NO_COOKIE: _(
-        "Your browser did not send back our cookie. Allow cookies for this site, and send the form "
-        "again."
-    ),
-    CsrfCause.OTHER_SESSION: _(
-        "This page was open for too long, or is of an earlier sign-in. Check what you entered and "
-        "send it again."
-    ),
-    CsrfCause.SIGNED_IN: _("You are signed in as ${address}."),
-}
 
 
 class CsrfError(ApiError):
     """The form comes from another site, or from a page that is older than the session."""
 
     status = 403
-    code = "csrf"
+    code = CODE
     audit_event = Event.FORM_CROSS_ORIGIN
-    message = _MESSAGES[CsrfCause.OTHER_SESSION]
+    message = CsrfCause.OTHER_SESSION.person
 
     def __init__(
         self,
@@ -83,9 +86,10 @@ class CsrfError(ApiError):
 
         ``values`` are those of the message for people.
         """
-        super().__init__(_(_MESSAGES[cause], mapping=values))
+        super().__init__(_(cause.person, mapping=values))
         self.audit_subject = self.cause = cause
-        details = details or {}
+        self.why, self.shown = cause, details or {}
+        details = self.shown
         self.audit_details = {"reason": str(cause), **details}
         self.reason = ", ".join([str(cause), *(f"{name} {text}" for name, text in details.items())])
         # Filled in by another origin, the form would need only the person's click to be ours.

@@ -1,8 +1,12 @@
 """``authsite explain``."""
 
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
 import click
 
-from authsite.admin.audit.explaining import meaning_of
+from authsite.admin.audit.explaining import denial_of, meaning_of
 from authsite.admin.audit.rows import facts, in_words
 from authsite.oauth.models import Client
 from authsite.platform.audit.models import AuditEvent
@@ -16,6 +20,7 @@ from authsite.platform.command_line.shared import (
     visible,
 )
 from authsite.platform.context import Context
+from authsite.platform.denied_requests import service as denied_requests
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 from authsite.users import service as users
@@ -33,22 +38,45 @@ def explain(cfg: Settings, request_id: str, as_json: bool) -> None:
     """
     with transaction(cfg) as ctx:
         events = search(ctx.db, Filter(request_id=request_id), limit=100).events
-        if not events:
+        denied = denied_requests.find(ctx.db, request_id)
+        if not events and not denied:
             raise click.ClickException(
-                f"no audit event has the request id {request_id!r}. Only security events are "
-                "recorded, and a rejection once an hour for each client address. Look for the id "
-                "in the log, which has every request that failed."
+                f"no request has the id {request_id!r}, of those that were denied in the last seven"
+                " days or are in the audit trail. Where an address sends very many, only the first "
+                "of each hour are stored: look for the id in the log, which has every request that "
+                "failed."
             )
+        denials = [denial_of(ctx.services, each) for each in denied]
         if as_json:
-            return print_json({"events": facts(ctx.db, events)})
-        first = events[0]
+            return print_json({"events": facts(ctx.db, events), "denied": denials})
+        first = events[0] if events else denied[0]
         by = f"from {first.address}" if first.address else "by a command"
-        head = f"{clock.rfc3339(first.at)} {by}: {first.agent or 'no user agent'}"
-        click.echo(visible(head))
+        agent = (events[0].agent or "no user agent") if events else denied[0].route
+        click.echo(visible(f"{clock.rfc3339(first.at)} {by}: {agent}"))
         for event in events:
-            click.echo(f"\n{visible(event.event)}: {meaning_of(event)}")
+            click.echo(f"\n{visible(event.event)}: {meaning_of(ctx.services, event)}")
             for name, value in _about(ctx, event).items():
                 click.echo(f"  {name}: {visible(value)}")
+        for each in denials:
+            _print_denial(ctx, each)
+
+
+def _print_denial(ctx: Context, denial: Mapping[str, Any]) -> None:
+    """What was answered, why, and what to tell whom."""
+    title = f"{denial['route']} {denial['status']} {denial['error']}"
+    click.echo(f"\n{visible(title)}: {denial['meaning']}")
+    lines = {"reason": denial["reason"], **denial["details"]}
+    if denial["client_id"]:
+        lines = {"client": _client(ctx, UUID(denial["client_id"])), **lines}
+    lines |= {"answer": denial["answer"], "tell the person": denial["person"]}
+    for name, value in lines.items():
+        if value:
+            click.echo(f"  {name}: {visible(value)}")
+
+
+def _client(ctx: Context, id_: UUID) -> str:
+    client = ctx.db.get(Client, id_)
+    return f"{id_} ({client.name if client else 'deleted'})"
 
 
 def _about(ctx: Context, event: AuditEvent) -> dict[str, str]:
@@ -58,6 +86,5 @@ def _about(ctx: Context, event: AuditEvent) -> dict[str, str]:
         user = users.find(ctx.db, str(event.user_id))
         found["user"] = f"{event.user_id} ({named(user) if user else 'deleted'})"
     if event.client_id:
-        client = ctx.db.get(Client, event.client_id)
-        found["client"] = f"{event.client_id} ({client.name if client else 'deleted'})"
+        found["client"] = _client(ctx, event.client_id)
     return found | {name: in_words(each) for name, each in (event.details or {}).items()}

@@ -1,0 +1,83 @@
+"""Why a request is denied: one row for each reason, with a text for each of its three readers."""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import NamedTuple, Protocol, Self
+
+from authsite.platform.i18n import _, translate
+
+MAX_DEVELOPER = 300  # characters of an ``error_description``
+MAX_SHOWN = 300  # characters of a value that a caller has sent
+
+FOR_PERSON = _(
+    "The application sent a request that cannot be answered. Tell the people who run the "
+    "application."
+)
+
+
+class Texts(NamedTuple):
+    """A row of a table of reasons; see `DenialReason`."""
+
+    name: str
+    error: str
+    meaning: str
+    person: str = FOR_PERSON
+    developer: str = ""
+    status: int = 400
+
+
+class DenialReason(StrEnum):
+    """Base class of the tables of reasons: each member is made of `Texts`.
+
+    ``error``: the code that a program reads. ``meaning``: for the operator, in Markdown: what was
+    wrong, and what to change. ``person``: the text of a page, to translate. ``developer``: the
+    ``error_description`` (RFC 6749, section 5.2): ASCII without quotes and backslashes. In both
+    ``${name}`` stands for a value; see `description`. ``status``: of the response.
+    """
+
+    error: str
+    meaning: str
+    person: str
+    developer: str
+    status: int
+
+    def __new__(
+        cls, name: str, error: str, meaning: str, person: str, developer: str, status: int
+    ) -> Self:
+        made = str.__new__(cls, name)
+        made._value_ = name
+        made.error, made.meaning, made.person, made.status = error, meaning, person, status
+        made.developer = developer or str(person)
+        return made
+
+    def description(self, values: Mapping[str, str]) -> str:
+        """The text for the developer with its values: ASCII, at most `MAX_DEVELOPER` characters."""
+        filled = translate(_(self.developer, mapping=dict(values)))
+        text = "".join(char for char in filled if char.isascii() and char.isprintable())
+        text = text.replace('"', "").replace("\\", "")
+        return text if len(text) <= MAX_DEVELOPER else f"{text[: MAX_DEVELOPER - 3]}..."
+
+
+class Readable(Protocol):
+    """What `authsite explain` reads of a reason: a `DenialReason`, or one of a similar table."""
+
+    @property
+    def value(self) -> str: ...
+    @property
+    def meaning(self) -> str: ...
+
+
+class ReasonTable(Protocol):
+    """A table of reasons: an enumeration."""
+
+    def __iter__(self) -> Iterator[Readable]: ...
+
+
+def shown(value: str, most: int = MAX_SHOWN) -> str:
+    """What a caller has sent, for operators: shortened; control and bidi characters as escapes."""
+    text = value[:most]
+    if not text.isprintable():
+        text = "".join(
+            char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+        )[:most]
+    return f"{text}…" if len(value) > most else text

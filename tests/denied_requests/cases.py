@@ -1,0 +1,39 @@
+"""One request for each reason: ``CASES["token.scope"](site)`` returns the answer and what to find.
+
+A case returns `Denied`. ``sent``: what the operator must see of the request.
+"""
+
+from typing import NamedTuple
+
+from webtest import TestResponse
+
+
+class Denied(NamedTuple):
+    """An answer; ``shown``: what the log line and ``explain`` have of it, at least."""
+
+    answer: TestResponse
+    shown: dict[str, str]
+
+
+CASES = {}
+UNREACHABLE = {
+    "authorization.choice_needed": "prompt=none excludes the prompts that ask for a choice",
+    "token.code_of_device": "the text of a device code is another one",
+    "token.code_race": "a change between two statements of the same request",
+    "token.race": "a change between two statements of the same request",
+}
+"""Reasons that no request meets, each with why the code has them nevertheless."""
+
+
+def case(name):
+    """Decorator: the request for the reason ``name``."""
+
+    def add(function):
+        assert name not in CASES, name
+        CASES[name] = function
+        return function
+
+    return add
+
+
+from . import authorization_cases, device_cases, form_cases, token_cases  # noqa: E402, F401

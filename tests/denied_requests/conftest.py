@@ -1,0 +1,46 @@
+"""A site on which each reason can be tried."""
+
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import update
+
+from authsite.oauth.oidc.keys.models import SigningKey
+from authsite.oauth.oidc.keys.ring import ring_of
+from authsite.oauth.oidc.keys.scheduled import keep_keys
+from authsite.platform.denied_requests.notes import notes_of
+from tests.support.authorizing import OPENID
+
+
+class World:
+    """``site``: a site with OpenID Connect; ``another`` makes one with further settings."""
+
+    def __init__(self, site_with, fixture):
+        self._site_with, self.fixture, self._site = site_with, fixture, None
+        self.monkeypatch, self.folder = fixture("monkeypatch"), fixture("tmp_path")
+
+    @property
+    def site(self):
+        return self._site or self.another()
+
+    def another(self, **settings):
+        self._site = self._site_with(**{**OPENID, **settings})
+        notes_of(self._site.app.registry["authsite"]).forget()  # tests share an application
+        return self._site
+
+    @contextmanager
+    def without_keys(self):
+        """No key of the site can sign."""
+        services = self.site.app.registry["authsite"]
+        ring_of(services).forget()
+        keep_keys(services)
+        with self.site.db() as db:
+            db.execute(update(SigningKey).values(private="unreadable"))
+        ring_of(services).forget()
+        yield
+        ring_of(services).forget()
+
+
+@pytest.fixture
+def world(site_with, request):
+    return World(site_with, request.getfixturevalue)
