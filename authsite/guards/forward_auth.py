@@ -25,6 +25,7 @@ from authsite.sign_in.errors import InsufficientUserAuthentication
 from authsite.sign_in.login_url import login_url
 from authsite.sign_in.verify_url import verify_url
 from authsite.users.caller import Caller
+from authsite.users.groups import labels
 
 from .errors import InvalidRequirement, LoginPageGuarded
 from .route_options import ROUTE_OPTIONS, Option, Rules, age, contradiction
@@ -126,13 +127,13 @@ def acceptance(request: Request, caller: Caller | None, required: Requirements) 
     With ``cookies`` it has the header ``Cookie`` for the application, also if no cookie is left:
     only then does the proxy replace what the client has sent.
     """
-    headers = identity(caller)
+    headers = identity(caller, request.authsite.settings)
     if required.cookies:
         headers.append(("Cookie", without_own(request.environ.get("HTTP_COOKIE", ""))))
     return Response(status=204, headerlist=headers)
 
 
-def identity(caller: Caller | None) -> list[tuple[str, str]]:
+def identity(caller: Caller | None, settings: Settings) -> list[tuple[str, str]]:
     """The headers that tell the application who the caller is; all are empty without a caller.
 
     All of them are always there: a proxy that copies an empty header overwrites one that the client
@@ -141,17 +142,18 @@ def identity(caller: Caller | None) -> list[tuple[str, str]]:
     the address would take the caller for that person, so it is left out.
     """
     caller = caller or _ANONYMOUS
-    user, address, confirmed = "", "", ""
+    user, address, confirmed, groups = "", "", "", ""
     if account := caller.account:
         user, confirmed = str(account.id), "true" if account.confirmed else "false"
         address = quote(account.email, safe=_HEADER_SAFE) if account.confirmed else ""
+        groups = ",".join(labels.told(account.labels, caller.acr, settings))
     return [
         ("X-Auth-User", user),
         ("X-Auth-Email", address),
         ("X-Auth-Email-Verified", confirmed),
         ("X-Auth-Client", caller.client_id or ""),
         ("X-Auth-Scope", " ".join(caller.scope)),
-        ("X-Auth-Groups", ",".join(caller.groups)),
+        ("X-Auth-Groups", groups),
         ("X-Auth-Acr", caller.acr or ""),
         ("X-Auth-Amr", " ".join(caller.amr)),
         ("X-Auth-Time", str(caller.auth_time or "")),

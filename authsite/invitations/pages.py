@@ -73,7 +73,7 @@ def show(request: Request) -> dict[str, Any]:
         "email": opened.email,
         "address": shown(opened.email),
         "group": opened.group,
-        "asked": asked_fields(request.authsite.settings, request.authsite.form_data),
+        "asked": asked_fields(request.authsite.ctx, request.authsite.form_data),
         "login": login_url(request, back),
     }
 

@@ -20,6 +20,7 @@ from authsite.platform.context import Context
 from authsite.platform.db.prepared import Reader
 from authsite.platform.http.api_metadata import response_body
 from authsite.platform.runtime import clock
+from authsite.platform.settings import Settings
 from authsite.sign_in.conditions import find_denial
 from authsite.sign_in.facts import unpack
 from authsite.users.account import Account, lacks_confirmation
@@ -192,7 +193,7 @@ def _about_personal(
     ):
         return {"active": False}
     active_personal_tokens.note_use(ctx.services.last_used, token, now)
-    answer = _about_user(active.account, None, ctx.settings.admin_acr)
+    answer = _about_user(active.account, None, ctx.settings)
     answer["exp"], answer["iat"] = token.expires, int(asking.created_at.timestamp())
     answer["token_type"], answer["scope"] = "Bearer", active.scope
     return answer
@@ -274,8 +275,8 @@ def _facts(
     if family.account:
         of_login = not token.personal
         amr = of_sign_in.amr if of_login else ()
-        admin_acr = ctx.settings.admin_acr
-        answer.update(_about_user(family.account, acr_of(amr) if of_login else None, admin_acr))
+        acr = acr_of(amr) if of_login else None
+        answer.update(_about_user(family.account, acr, ctx.settings))
         if of_login:
             answer["acr"], answer["amr"] = acr_of(amr), list(shown_amr(amr))
             if proved := proved_at(amr, family.auth_at):
@@ -285,14 +286,14 @@ def _facts(
     return answer
 
 
-def _about_user(account: Account, acr: str | None, admin_acr: str) -> IntrospectionAnswer:
+def _about_user(account: Account, acr: str | None, settings: Settings) -> IntrospectionAnswer:
     answer: IntrospectionAnswer = {
         "active": True,
         "sub": str(account.id),
         "owner": "user",
         "email": account.email,
         "email_verified": account.confirmed,
-        "groups": list(labels.shown(account.labels, acr, admin_acr)),
+        "groups": list(labels.told(account.labels, acr, settings)),
     }
     if account.confirmed:
         # Resource servers look their users up by this name. An address that is not confirmed may be

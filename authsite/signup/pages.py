@@ -79,7 +79,7 @@ def register_form(request: Request) -> dict[str, Any]:
         "onward": onward,
         "done": request.GET.get("done"),
         "takes_code": read_key(request) is not None,
-        "asked": service.asked_fields(settings, request.authsite.form_data),
+        "asked": service.asked_fields(request.authsite.ctx, request.authsite.form_data),
         "address_hint": address_hint(settings),
         "lifetime": duration_words(settings.verification_expires_in, language),
     }

@@ -7,13 +7,13 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
+from authsite.oauth.oidc.availability import is_on
 from authsite.platform.audit.cause import Cause
 from authsite.platform.context import Context
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.passwords import policy
-from authsite.platform.settings import Settings
 from authsite.sign_in.credentials import find_account
 from authsite.sign_in.fields import check_line, domain_errors, read_identifiers
 from authsite.sign_in.identifiers import Identifier
@@ -40,14 +40,16 @@ class SignUp:
     """The id of the browser's pending login, whose code is in the mail; see `mail_code`."""
 
 
-def asked_fields(cfg: Settings, sent: Mapping[str, str]) -> list[str]:
+def asked_fields(ctx: Context, sent: Mapping[str, str]) -> list[str]:
     """What the registration page asks besides e-mail address and password.
 
     These are the fields of `registration-fields`, and the identifiers where the e-mail address is
     none. ``sent`` is the form that is shown again: what it has is shown, with its mistakes.
     """
-    kinds = cfg.login_identifiers
-    wanted = {*cfg.registration_fields, *(() if "email" in kinds else kinds)}
+    kinds, fields = ctx.settings.login_identifiers, ctx.settings.registration_fields
+    if fields is None:
+        fields = ("name",) if is_on(ctx.services) else ()
+    wanted = {*fields, *(() if "email" in kinds else kinds)}
     filled = {name for name in ("name", *kinds) if sent.get(name)}
     return [name for name in ("name", "username", "phone") if name in wanted | filled]
 

@@ -4,8 +4,10 @@ import pytest
 from sqlalchemy import select
 
 from authsite.users.models import User
+from tests.support.invitations import Inviting
 from tests.support.pages import submit
 
+BASE = "https://auth.example.com"
 GOOD = {"email": "bo@example.com", "password": "purple wolf 77 tea"}
 ALL = {"login_identifiers": "email username phone"}
 
@@ -22,6 +24,7 @@ def asked(page):
         (ALL, ["email", "password"]),
         ({"terms_url": "/terms"}, ["email", "password", "terms_accepted"]),
         ({"registration_fields": "name"}, ["email", "name", "password"]),
+        ({"registration_fields": "none"}, ["email", "password"]),
         (
             {**ALL, "registration_fields": "phone name username"},
             ["email", "name", "username", "phone", "password"],
@@ -31,6 +34,28 @@ def asked(page):
 )
 def test_the_page_asks_what_is_required_and_what_the_setting_names(site_with, settings, fields):
     assert asked(site_with(**settings).http.get("/register")) == fields
+
+
+@pytest.mark.parametrize(
+    ("settings", "fields"),
+    [
+        ({}, ["email", "name", "password"]),
+        ({"registration_fields": "none"}, ["email", "password"]),
+        ({"openid": "off"}, ["email", "password"]),
+    ],
+)
+def test_where_applications_sign_people_in_the_name_is_asked(site_with, settings, fields):
+    site = site_with(base_url=BASE, **settings)
+    assert asked(site.http.get(f"{BASE}/register")) == fields
+    answer = submit(site, "/register", **GOOD)  # and may be left out
+    assert answer.status_int == 303
+    with site.db() as db:
+        assert db.scalars(select(User)).one().name is None
+
+
+def test_an_invitation_asks_it_too(site_with):
+    site = site_with(base_url=BASE, registration="invite")
+    assert "name" in asked(site.http.get(Inviting(site).link(GOOD["email"])))
 
 
 def test_a_form_with_more_fields_is_accepted(site_with):

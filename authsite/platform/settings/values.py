@@ -266,8 +266,10 @@ def corner_radius(text: str) -> str:
 def registration_fields(text: str) -> tuple[str, ...]:
     """What the registration page asks besides the e-mail address and the password."""
     names = tuple(dict.fromkeys(text.lower().split()))
+    if names == ("none",):
+        return ()
     if not set(names) <= {"name", "username", "phone"}:
-        raise ValueError("give some of name, username and phone, separated by spaces")
+        raise ValueError("give some of name, username and phone, separated by spaces, or none")
     return names
 
 

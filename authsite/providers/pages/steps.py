@@ -130,7 +130,7 @@ def _page(request: Request, visit: Visit, given: Mapping[str, str]) -> dict[str,
         "provided": provided,
         "may_change_address": _may_change_address(visit),
         "holder": holder.account if holder else None,
-        "asked": asked_fields(ctx.settings, request.authsite.form_data),
+        "asked": asked_fields(ctx, request.authsite.form_data),
         "may_start_afresh": afresh,
         "afresh": bool(given.get("afresh")),
         "connected": owning.is_signed_in_with_identity(

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator
 from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
+from authsite.platform.settings import Settings
 from authsite.users.levels import LEVELS, reaches
 from authsite.users.models import User
 
@@ -31,6 +32,20 @@ def shown(labels: str | None, acr: str | None, admin_acr: str) -> tuple[str, ...
     """
     levels = _levels(labels, admin_acr)
     return tuple(name for name, required in levels if not required or reaches(acr, required))
+
+
+def told(labels: str | None, acr: str | None, settings: Settings) -> tuple[str, ...]:
+    """Those of `shown` that other programs are told.
+
+    The reserved groups say who administers this service, which is the business of few: they are
+    left out unless `expose-reserved-groups` is on.
+    """
+    if not labels:  # most users are in no group
+        return ()
+    found = shown(labels, acr, settings.admin_acr)
+    if settings.expose_reserved_groups:
+        return found
+    return tuple(name for name in found if not is_reserved(name))
 
 
 def names(labels: str | None) -> tuple[str, ...]:

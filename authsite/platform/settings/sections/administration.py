@@ -41,6 +41,13 @@ class Administration:
         text="List of addresses and networks (`10.0.0.0/8`) from which console and API can be"
         " used; others get 404. By default there is no such limit.",
     )
+    expose_reserved_groups: bool = setting(
+        values.boolean,
+        "off",
+        text="`on`: the [reserved groups](groups.md#make-an-administrator), which say who"
+        " administers this service, are in `groups` of ID tokens, userinfo and introspection, and"
+        " in `X-Auth-Groups`; with `off` they are left out there. Guards know them in any case.",
+    )
     admin_clients: tuple[str, ...] = setting(
         admin_values.client_ids,
         "",

@@ -151,14 +151,14 @@ class Pages:
         " another domain. Upper case and the ASCII form of an international name make no"
         " difference.",
     )
-    registration_fields: tuple[str, ...] = setting(
+    registration_fields: tuple[str, ...] | None = optional(
         values.registration_fields,
-        "",
-        text="List of `name`, `username`, `phone`: what the registration page asks, as optional"
-        " fields, besides e-mail address and password; `username` and `phone` only if they are in"
-        " `login-identifiers`. The rest can be filled in on the account page. Without `email` in"
-        " `login-identifiers` the page always asks the identifiers that are there. `POST"
-        " /v1/register` takes all fields in any case.",
+        text="List of `name`, `username`, `phone`, or `none`: what the pages of registration and of"
+        " invitations ask, as optional fields, besides e-mail address and password; `username` and"
+        " `phone` only if they are in `login-identifiers`. By default `name` where applications can"
+        " sign people in (`openid`), since many show it; else `none`. The rest can be filled in on"
+        " the account page. Without `email` in `login-identifiers` the page always asks the"
+        " identifiers that are there. `POST /v1/register` takes all fields in any case.",
     )
     apiato_errors: bool = setting(
         values.boolean,
