@@ -146,7 +146,7 @@ def identity(caller: Caller | None, settings: Settings) -> list[tuple[str, str]]
     if account := caller.account:
         user, confirmed = str(account.id), "true" if account.confirmed else "false"
         address = quote(account.email, safe=_HEADER_SAFE) if account.confirmed else ""
-        groups = ",".join(labels.told(account.labels, caller.acr, settings))
+        groups = ",".join(labels.shown_to_others(account.labels, caller.acr, settings))
     return [
         ("X-Auth-User", user),
         ("X-Auth-Email", address),

@@ -293,7 +293,7 @@ def _about_user(account: Account, acr: str | None, settings: Settings) -> Intros
         "owner": "user",
         "email": account.email,
         "email_verified": account.confirmed,
-        "groups": list(labels.told(account.labels, acr, settings)),
+        "groups": list(labels.shown_to_others(account.labels, acr, settings)),
     }
     if account.confirmed:
         # Resource servers look their users up by this name. An address that is not confirmed may be

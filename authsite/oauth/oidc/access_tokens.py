@@ -132,5 +132,5 @@ def _claims(ctx: Context, audience: str, scope: str, holder: Holder) -> dict[str
         "amr": list(levels.shown_amr(holder.amr)) or None,
     }
     if GROUPS in scope.split():
-        of_user["groups"] = list(labels.told(holder.account.labels, acr, ctx.settings))
+        of_user["groups"] = list(labels.shown_to_others(holder.account.labels, acr, ctx.settings))
     return {**claims, **of_user}

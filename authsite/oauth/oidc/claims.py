@@ -58,7 +58,7 @@ def user_claims(
     if "phone" in scopes and "phone" in names and account.phone:
         found["phone_number"], found["phone_number_verified"] = account.phone, False
     if "groups" in scopes:
-        found["groups"] = list(labels.told(account.labels, acr, ctx.settings))
+        found["groups"] = list(labels.shown_to_others(account.labels, acr, ctx.settings))
     return {name: value for name, value in found.items() if value is not None}
 
 

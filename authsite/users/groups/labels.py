@@ -34,7 +34,7 @@ def shown(labels: str | None, acr: str | None, admin_acr: str) -> tuple[str, ...
     return tuple(name for name, required in levels if not required or reaches(acr, required))
 
 
-def told(labels: str | None, acr: str | None, settings: Settings) -> tuple[str, ...]:
+def shown_to_others(labels: str | None, acr: str | None, settings: Settings) -> tuple[str, ...]:
     """Those of `shown` that other programs are told.
 
     The reserved groups say who administers this service, which is the business of few: they are
