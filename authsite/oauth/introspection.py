@@ -86,6 +86,9 @@ class IntrospectionAnswer(TypedDict):
     """The issuer, for a token that came from a code; else absent."""
     sid: NotRequired[Annotated[str, Field(examples=[_ID])]]
     """The browser session in which an application got the code of the token; else absent."""
+    third_party: NotRequired[bool]
+    """Whether the application is one of a third party: such a token means no more than its scopes
+    say. Absent for a token that did not come from a code."""
     owner: NotRequired[Annotated[Literal["user", "client"], Field(examples=["user"])]]
     """Whether the token acts for a user or for the client itself."""
 
@@ -268,6 +271,8 @@ def _facts(
         answer["client_id"] = of_sign_in.client or str(family.client_id)
     if of_sign_in.audience is not None:
         answer["aud"] = of_sign_in.audience
+    if of_sign_in.third_party is not None:
+        answer["third_party"] = of_sign_in.third_party
     if session_id is not None:
         answer["sid"] = str(session_id)
         if ctx.settings.base_url:  # it may have been taken out of the settings since

@@ -12,11 +12,16 @@ MCP = "https://mcp.example.com/"
 
 @pytest.mark.parametrize(
     ("aud", "audience"),
-    [(MCP, (MCP,)), ([MCP, "x"], (MCP, "x")), ([], ())],
+    [(MCP, (MCP,)), ([MCP, "x"], (MCP, "x"))],
 )
-def test_the_audience_is_one_text_or_a_list(server, verifier, aud, audience):
+def test_the_audience_is_one_text_or_a_list(server, verifier_of, aud, audience):
     server.respond = lambda request: active(request, aud=aud)
-    assert verifier.verify("at_1").audience == audience
+    assert verifier_of(server.url, audience=MCP).verify("at_1").audience == audience
+
+
+def test_an_empty_list_is_none(server, verifier):
+    server.respond = lambda request: active(request, aud=[])
+    assert verifier.verify("at_1").audience == ()
 
 
 def test_a_token_for_no_resource_has_none(verifier):

@@ -108,9 +108,8 @@ def test_a_resource_may_be_written_as_libraries_write_it(
 ):
     """Trap 18: they add a slash to a URL without a path, or take it away."""
     server.respond = lambda request: active(request, aud=registered)
-    identity = verifier_of(server.url).verify("at_1")
     with contextlib.nullcontext() if same else pytest.raises(InvalidToken):
-        ProtectedResource(written, ISSUER).check(identity)
+        verifier_of(server.url).verify("at_1", resource=ProtectedResource(written, ISSUER))
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,8 @@ def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
         unconfirmed=lacks_confirmation(account, ctx.settings)
         or (client.require_confirmed and not account.confirmed),
         not_in_group=not client_groups.is_member(ctx.settings, account, client.require_group),
-        consent_missing=asks and bool(consents.missing(ctx, account.id, client.id, held)),
+        consent_missing=asks
+        and consents.is_missing(ctx, account.id, client.id, held, checked.audience),
         wants_consent=CONSENT in asked.prompt or checked.to_program or client.unverified,
         allowed=visit.allowed and was_shown(held, visit.shown),
     )
@@ -255,7 +256,8 @@ def give_consent(ctx: Context, checked: Checked, who: SignedIn) -> None:
     Raises `Refused` if no group of the user gives any of it.
     """
     if checked.needs_consent:
-        consents.give(ctx, who.account.id, checked.client.id, held_scope(ctx, checked, who))
+        held = held_scope(ctx, checked, who)
+        consents.give(ctx, who.account.id, checked.client.id, held, checked.audience)
 
 
 def grant(ctx: Context, checked: Checked, who: SignedIn) -> str | None:

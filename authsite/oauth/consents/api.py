@@ -7,6 +7,7 @@ from pyramid.response import Response
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
+from authsite.oauth.parameters import RESOURCE
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
@@ -45,6 +46,16 @@ class ConsentAnswer(TypedDict):
             description="The scopes that are allowed, separated by spaces.",
             examples=["openid email"],
         ),
+    ]
+    resources: NotRequired[
+        Annotated[
+            list[str],
+            Field(
+                description="The resources for which it may have tokens, by their URIs; absent if "
+                "it has asked for none.",
+                examples=[[RESOURCE]],
+            ),
+        ]
     ]
     verified: NotRequired[
         Annotated[
@@ -114,6 +125,8 @@ def _as_json(item: service.ListedConsent) -> ConsentAnswer:
         "created_at": clock.rfc3339(item.created_at),
         "last_used_at": clock.rfc3339(item.used_at) if item.used_at else None,
     }
+    if item.uris:
+        answer["resources"] = item.uris
     if item.unverified:
         answer["verified"] = False
     if item.document_uri is not None:

@@ -21,13 +21,15 @@ from sqlalchemy import (
     update,
 )
 
+from authsite.oauth import resources
 from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.models import OAUTH, UNVERIFIED_TYPES, Client, Family
-from authsite.oauth.scopes import parse
+from authsite.oauth.scopes import OPENID_SCOPES, parse
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_all
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
+from authsite.platform.db.prepared import columns_of
 from authsite.platform.runtime import clock
 from authsite.users import service as users
 
@@ -41,10 +43,11 @@ MAX_LISTED = 500  # administrators register clients: a user has consents to few 
 WITHDRAWN = "consent withdrawn"  # the column has 32 characters
 
 
-class AllowedScope(NamedTuple):
-    """The scope of a consent."""
+class Allowed(NamedTuple):
+    """What a consent allows; the columns of `Consent`."""
 
     scope: str
+    resources: str | None
 
 
 class UsedConsent(NamedTuple):
@@ -66,6 +69,7 @@ class ListedConsent(NamedTuple):
     document_uri: str | None
     set_up: bool
     scope: str
+    resources: str | None
     created_at: datetime
     used_at: datetime | None
 
@@ -84,12 +88,17 @@ class ListedConsent(NamedTuple):
         """The scopes that are allowed."""
         return parse(self.scope)
 
+    @property
+    def uris(self) -> list[str]:
+        """The resources that the user was asked about, and has allowed."""
+        return parse(self.resources or "")
+
 
 ALLOWED = PreparedQuery(
-    select(Consent.scope).where(
+    select(*columns_of(Consent, Allowed)).where(
         Consent.user_id == bindparam("user_id"), Consent.client_id == bindparam("client_id")
     ),
-    AllowedScope,
+    Allowed,
 )
 NOTE_USE = PreparedQuery(
     update(Consent)
@@ -109,6 +118,7 @@ CONSENTS = PreparedQuery(
         Client.document_uri,
         Client.no_consent.label("set_up"),
         Consent.scope,
+        Consent.resources,
         Consent.created_at,
         Consent.used_at,
     )
@@ -127,36 +137,69 @@ def missing(ctx: Context, user_id: UUID, client_id: UUID, scope: str) -> tuple[s
     Of an application without a scope that was never allowed: `NOTHING_ALLOWED`. It is read outside
     of the request's transaction.
     """
+    return _missing_scopes(ALLOWED.one(ctx.database, user_id=user_id, client_id=client_id), scope)
+
+
+def is_missing(
+    ctx: Context, user_id: UUID, client_id: UUID, scope: str, audience: str | None
+) -> bool:
+    """Whether the user has to be asked before the client gets ``scope`` for this resource.
+
+    The resource has to be allowed, too: by a page that has named it, or by one of its own scopes.
+    The scopes of OpenID Connect, which every resource has, say nothing about it.
+    """
     found = ALLOWED.one(ctx.database, user_id=user_id, client_id=client_id)
+    if found is None or _missing_scopes(found, scope):
+        return True
+    if audience is None or audience in parse(found.resources or ""):
+        return False
+    resource = resources.find(ctx, audience)
+    own = set(parse(resource.scopes)).difference(OPENID_SCOPES) if resource else set()
+    return own.isdisjoint(parse(found.scope))
+
+
+def _missing_scopes(found: Allowed | None, scope: str) -> tuple[str, ...]:
     if found is None:
         return tuple(parse(scope)) or NOTHING_ALLOWED
     allowed = parse(found.scope)
     return tuple(each for each in parse(scope) if each not in allowed)
 
 
-def give(ctx: Context, user_id: UUID, client_id: UUID, scope: str) -> None:
-    """Allow a client ``scope``, besides what it was allowed before; recorded if it is more."""
+def give(
+    ctx: Context, user_id: UUID, client_id: UUID, scope: str, audience: str | None = None
+) -> None:
+    """Allow a client ``scope``, and tokens for the resource, besides what it was allowed before.
+
+    Recorded if it is more.
+    """
     # So that of two requests neither writes over what the other one adds.
     users.lock(ctx.db, user_id)
     of_client = Consent.user_id == user_id, Consent.client_id == client_id
-    before = ctx.db.scalar(select(Consent.scope).where(*of_client))
-    allowed = [] if before is None else parse(before)
+    row = ctx.db.execute(select(*columns_of(Consent, Allowed)).where(*of_client)).one_or_none()
+    allowed, named = (parse(each or "") for each in row or ("", None))
     added = [each for each in parse(scope) if each not in allowed]
-    if before is not None and not added:
+    new = [audience] if audience is not None and audience not in named else []
+    if row is not None and not added and not new:
         return
     now = clock.now()
-    text = " ".join([*allowed, *added])
-    if before is None:
-        values = {"user_id": user_id, "client_id": client_id, "scope": text}
-        ctx.db.execute(insert(Consent).values(**values, created_at=now, updated_at=now))
+    values = {
+        "scope": " ".join([*allowed, *added]),
+        "resources": " ".join([*named, *new]) or None,
+        "updated_at": now,
+    }
+    if row is None:
+        of_both = {"user_id": user_id, "client_id": client_id, "created_at": now}
+        ctx.db.execute(insert(Consent).values(**of_both, **values))
     else:
         ctx.db.execute(
             update(Consent)
             .where(*of_client)
-            .values(scope=text, updated_at=now)
+            .values(values)
             .execution_options(synchronize_session=False)
         )
     details = {"scope": " ".join(added)}
+    if new:
+        details["resource"] = new[0]
     record(ctx, Event.CONSENT_GIVEN, user_id=user_id, client_id=client_id, details=details)
 
 

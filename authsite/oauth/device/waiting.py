@@ -93,7 +93,7 @@ def approve(ctx: Context, device: Device, new: NewCode) -> None:
         raise SignInEnded
     _decide(ctx, device, account.id, approved=True)
     if new.by_consent:
-        consents.give(ctx, account.id, client.id, new.scope)
+        consents.give(ctx, account.id, client.id, new.scope, new.audience)
         consents.note_use(ctx, account.id, client.id)
     try:
         codes.add(ctx, new, device.id, device.expires_at)

@@ -116,7 +116,7 @@ class Event(Explained):
     CONSENT_GIVEN = (
         "consent.given",
         "The user allowed an application to sign them in, or allowed it more.",
-        "`scope`: what was added",
+        "`scope`: what was added; `resource`: the one that was added, if any",
     )
     CONSENT_WITHDRAWN = (
         "consent.withdrawn",

@@ -36,7 +36,7 @@ class AsgiMiddleware:
     ) -> None:
         self._app = app
         self._verifier = verifier
-        self._requirements = Requirements(scope, verified, caller)
+        self._requirements = Requirements(scope, verified, caller, resource)
         self._paths = Paths(protect, exempt)
         self._websocket_protocol = websocket_protocol
         self._resource = resource
@@ -52,9 +52,7 @@ class AsgiMiddleware:
         if scope["type"] != "lifespan" and self._paths.protects(_path(scope)):
             try:
                 header = websockets.authorization(_authorization(scope), protocols)
-                identity = await self._verifier.verify_header_async(header)
-                if resource:
-                    resource.check(identity)
+                identity = await self._verifier.verify_header_async(header, resource=resource)
                 self._requirements.check(identity)
             except VerificationError as error:
                 needed = self._requirements.scope

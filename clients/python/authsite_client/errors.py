@@ -101,7 +101,8 @@ class InsufficientScope(VerificationError):
 
     def __init__(self, scope: str) -> None:
         super().__init__()
-        self.challenge = f'{MissingToken.challenge}, error="insufficient_scope", scope="{scope}"'
+        needed = f', scope="{scope}"' if scope else ""
+        self.challenge = f'{MissingToken.challenge}, error="insufficient_scope"{needed}'
 
 
 class Unavailable(VerificationError):

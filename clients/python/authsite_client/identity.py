@@ -1,7 +1,7 @@
 """Whom an access token belongs to, as introspection tells it (RFC 7662, section 2.2)."""
 
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 from . import clock
 from .errors import (
@@ -14,14 +14,19 @@ from .errors import (
 )
 from .numbers import is_seconds
 
+if TYPE_CHECKING:
+    from .protected_resource import ProtectedResource
+
 
 class TokenVerifier(Protocol):
     """The part of a `Verifier` that `still_active` and `still_active_async` need."""
 
-    def verify(self, token: str) -> "Identity":
+    def verify(self, token: str, *, resource: "ProtectedResource | None" = None) -> "Identity":
         """The identity of an active token; raises what `Verifier.verify` raises."""
 
-    async def verify_async(self, token: str) -> "Identity":
+    async def verify_async(
+        self, token: str, *, resource: "ProtectedResource | None" = None
+    ) -> "Identity":
         """`verify`, without blocking the event loop."""
 
 
@@ -34,6 +39,8 @@ class Identity:
     confirmed, else None. ``email`` is the address in any case: anyone can register with an address
     of another person, so it tells who the user is only if ``email_verified``. ``exp`` is in seconds
     since 1970. ``audience``: the resources that the token is for (RFC 8707); empty for none.
+    ``third_party``: it was issued to an application that is not one of authsite's operator, and
+    means no more than its scopes say.
     """
 
     sub: str | None
@@ -45,10 +52,11 @@ class Identity:
     email: str | None = None
     email_verified: bool = False
     audience: tuple[str, ...] = ()
+    third_party: bool = False
 
-    # The verifier and the token that `still_active` asks about. No field, so that the token is in
-    # no representation, comparison or `asdict`.
-    _source: ClassVar[tuple[TokenVerifier, str] | None] = None
+    # The verifier, the token that `still_active` asks about, and the resource that it has to be
+    # for. No field, so that the token is in no representation, comparison or `asdict`.
+    _source: ClassVar[tuple[TokenVerifier, str, "ProtectedResource | None"] | None] = None
 
     def has_scope(self, scope: str) -> bool:
         """Whether the token has all of these scopes, which are separated by spaces."""
@@ -85,9 +93,9 @@ class Identity:
         Asks authsite at most once in the ``cache`` seconds of the verifier. Raises `Unavailable` if
         authsite cannot be asked, and RuntimeError for an identity that no verifier returned.
         """
-        verifier, token = self._asked()
+        verifier, token, resource = self._asked()
         try:
-            verifier.verify(token)
+            verifier.verify(token, resource=resource)
         except Unavailable:
             raise
         except VerificationError:
@@ -96,20 +104,22 @@ class Identity:
 
     async def still_active_async(self) -> bool:
         """Like `still_active`, without blocking the event loop."""
-        verifier, token = self._asked()
+        verifier, token, resource = self._asked()
         try:
-            await verifier.verify_async(token)
+            await verifier.verify_async(token, resource=resource)
         except Unavailable:
             raise
         except VerificationError:
             return False
         return True
 
-    def of_token(self, verifier: TokenVerifier, token: str) -> Self:
+    def of_token(
+        self, verifier: TokenVerifier, token: str, resource: "ProtectedResource | None" = None
+    ) -> Self:
         """A copy that can ask ``verifier`` whether ``token`` is `still_active`."""
         made = object.__new__(type(self))
         facts = self.__dict__.copy()
-        facts["_source"] = (verifier, token)
+        facts["_source"] = (verifier, token, resource)
         object.__setattr__(made, "__dict__", facts)  # for each request, so not field by field
         return made
 
@@ -117,7 +127,7 @@ class Identity:
         """For `pickle` and `copy`: the fields, without the token."""
         return asdict(self)
 
-    def _asked(self) -> tuple[TokenVerifier, str]:
+    def _asked(self) -> tuple[TokenVerifier, str, "ProtectedResource | None"]:
         if self._source is None:
             raise RuntimeError("only an identity that a verifier returned knows its token")
         return self._source
@@ -139,9 +149,7 @@ def read_identity(claims: object) -> Identity | None:
     exp = claims.get("exp")
     if exp is not None and not is_seconds(exp):
         raise ValueError("exp is not a time")
-    verified = claims.get("email_verified", False)
-    if not isinstance(verified, bool):
-        raise ValueError("email_verified is not true or false")
+    verified = _flag(claims, "email_verified")
     username = _text(claims, "username")
     identity = Identity(
         sub=_text(claims, "sub"),
@@ -153,6 +161,7 @@ def read_identity(claims: object) -> Identity | None:
         email=_text(claims, "email"),
         email_verified=verified,
         audience=_audience(claims),
+        third_party=_flag(claims, "third_party"),
     )
     return None if exp is not None and exp <= clock.time() else identity
 
@@ -164,6 +173,13 @@ def _audience(claims: dict[str, object]) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
         raise ValueError("aud is no text and no list of texts")
     return tuple(given)
+
+
+def _flag(claims: dict[str, object], name: str) -> bool:
+    value = claims.get(name, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} is not true or false")
+    return value
 
 
 def _text(claims: dict[str, object], name: str) -> str | None:

@@ -27,7 +27,7 @@ class ProtectedResource:
         parts = urlsplit(uri)
         if parts.scheme not in ("http", "https") or not parts.netloc or "?" in uri or "#" in uri:
             raise ValueError(f"give a URL such as https://mcp.example.com/mcp, and not {uri!r}")
-        self.uri = uri
+        self.uri, self.scopes = uri, " ".join(scopes.split())
         self.metadata_path = f"{WELL_KNOWN}{parts.path.rstrip('/')}"
         self.metadata_url = f"{parts.scheme}://{parts.netloc}{self.metadata_path}"
         found = {

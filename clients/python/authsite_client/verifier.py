@@ -19,6 +19,7 @@ from .cache import IdentityCache, Outage, Outcome, key_of
 from .connections import Connections, Request, Response, Service
 from .errors import InvalidToken, Unavailable, Unreachable
 from .identity import Identity, read_identity
+from .protected_resource import ProtectedResource
 
 _log = logging.getLogger("authsite_client")
 TIMEOUT = 3.0  # seconds, unless the `Service` says otherwise
@@ -32,7 +33,8 @@ class Verifier:
     is in seconds, 0 switches it off. With ``verified`` a user must have confirmed the e-mail
     address; the token of a client passes, unless `Identity.require_user` is called. With
     ``audience`` only tokens for this resource are accepted, whose URI is written as it was
-    registered (`authsite resource add`). Nothing is sent before the first token is verified.
+    registered (`authsite resource add`); without it, and without the ``resource`` of a middleware,
+    only those that are for none. Nothing is sent before the first token is verified.
     """
 
     def __init__(
@@ -61,25 +63,41 @@ class Verifier:
         self._verified, self._audience = verified, audience
         self._reset()
 
-    def verify(self, token: str, scope: str = "") -> Identity:
+    def verify(
+        self, token: str, scope: str = "", *, resource: ProtectedResource | None = None
+    ) -> Identity:
         """Whom ``token`` belongs to, if it has all of ``scope`` (separated by spaces).
 
-        Raises `InvalidToken`, `InsufficientScope` and `Unavailable`, and with ``verified``
-        `EmailNotVerified`.
+        With a ``resource`` it must be for that one. Raises `InvalidToken`, `InsufficientScope` and
+        `Unavailable`, and with ``verified`` `EmailNotVerified`.
         """
-        return self._verify(check_token(token), scope)
+        return self._verify(check_token(token), scope, resource)
 
-    async def verify_async(self, token: str, scope: str = "") -> Identity:
+    async def verify_async(
+        self, token: str, scope: str = "", *, resource: ProtectedResource | None = None
+    ) -> Identity:
         """Like `verify`, without blocking the event loop."""
-        return await self._verify_async(check_token(token), scope)
+        return await self._verify_async(check_token(token), scope, resource)
 
-    def verify_header(self, authorization: str | None, scope: str = "") -> Identity:
+    def verify_header(
+        self,
+        authorization: str | None,
+        scope: str = "",
+        *,
+        resource: ProtectedResource | None = None,
+    ) -> Identity:
         """Like `verify`, for the value of an Authorization header; also raises `MissingToken`."""
-        return self._verify(read_bearer(authorization), scope)
+        return self._verify(read_bearer(authorization), scope, resource)
 
-    async def verify_header_async(self, authorization: str | None, scope: str = "") -> Identity:
+    async def verify_header_async(
+        self,
+        authorization: str | None,
+        scope: str = "",
+        *,
+        resource: ProtectedResource | None = None,
+    ) -> Identity:
         """Like `verify_header`, without blocking the event loop."""
-        return await self._verify_async(read_bearer(authorization), scope)
+        return await self._verify_async(read_bearer(authorization), scope, resource)
 
     def close(self) -> None:
         """Close the idle connections, and end the threads; tasks get `Unavailable` from then on."""
@@ -93,22 +111,28 @@ class Verifier:
         self._executor = ThreadPoolExecutor(THREADS, "authsite-verifier")
         self._process = os.getpid()
 
-    def _verify(self, token: str, scope: str) -> Identity:
+    def _verify(self, token: str, scope: str, resource: ProtectedResource | None) -> Identity:
         key = key_of(token)
         identity = self._cache.find(key) or self._introspected(key, token)
-        if scope or self._verified or self._audience is not None:
-            self._check(identity, scope)
-        return identity.of_token(self, token)
+        self._check(identity, scope, resource)
+        return identity.of_token(self, token, resource)
 
-    async def _verify_async(self, token: str, scope: str) -> Identity:
+    async def _verify_async(
+        self, token: str, scope: str, resource: ProtectedResource | None
+    ) -> Identity:
         key = key_of(token)
         identity = self._cache.find(key) or await self._introspected_async(key, token)
-        if scope or self._verified or self._audience is not None:
-            self._check(identity, scope)
-        return identity.of_token(self, token)
+        self._check(identity, scope, resource)
+        return identity.of_token(self, token, resource)
 
-    def _check(self, identity: Identity, scope: str) -> None:
-        if self._audience is not None and self._audience not in identity.audience:
+    def _check(self, identity: Identity, scope: str, resource: ProtectedResource | None) -> None:
+        if resource is not None:
+            resource.check(identity)
+        if self._audience is None:
+            # A token for a resource opens that alone (RFC 8707, section 2).
+            if identity.audience and resource is None:
+                raise InvalidToken
+        elif self._audience not in identity.audience:
             raise InvalidToken
         identity.require(scope)
         if self._verified:

@@ -21,7 +21,8 @@ class WsgiMiddleware:
 
     ``scope``, ``verified`` and ``caller`` are what every protected path requires of the token, as
     in `Requirements`; ``protect`` and ``exempt`` say which paths are protected, as in `Paths`. With
-    a ``resource`` the tokens must be for it, and its metadata is served to everyone.
+    a ``resource`` the tokens must be for it, and its metadata is served to everyone. Without a
+    ``scope`` applications of third parties do not pass, unless the ``resource`` has no scopes.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class WsgiMiddleware:
     ) -> None:
         self._app = app
         self._verifier = verifier
-        self._requirements = Requirements(scope, verified, caller)
+        self._requirements = Requirements(scope, verified, caller, resource)
         self._paths = Paths(protect, exempt)
         self._resource = resource
 
@@ -51,9 +52,9 @@ class WsgiMiddleware:
             return _respond(200, HEADERS, resource.metadata, environ, start_response)
         if self._paths.protects(path):
             try:
-                identity = self._verifier.verify_header(environ.get("HTTP_AUTHORIZATION"))
-                if resource:
-                    resource.check(identity)
+                identity = self._verifier.verify_header(
+                    environ.get("HTTP_AUTHORIZATION"), resource=resource
+                )
                 self._requirements.check(identity)
             except VerificationError as error:
                 scope = self._requirements.scope
