@@ -145,7 +145,7 @@ def is_missing(
 ) -> bool:
     """Whether the user has to be asked before the client gets ``scope`` for this resource.
 
-    The resource has to be allowed, too: by a page that has named it, or by one of its own scopes.
+    The resource has to be allowed, too: by a page that has named it, or by a scope that it has.
     The scopes of OpenID Connect, which every resource has, say nothing about it.
     """
     found = ALLOWED.one(ctx.database, user_id=user_id, client_id=client_id)

@@ -1,7 +1,7 @@
 """Whom an access token belongs to, as introspection tells it (RFC 7662, section 2.2)."""
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 from . import clock
 from .errors import (
@@ -14,19 +14,21 @@ from .errors import (
 )
 from .numbers import is_seconds
 
-if TYPE_CHECKING:
-    from .protected_resource import ProtectedResource
+
+class Resource(Protocol):
+    """The part of a `ProtectedResource` that a verifier needs."""
+
+    def check(self, identity: "Identity") -> None:
+        """Raises `InvalidToken` unless the token is for this resource."""
 
 
 class TokenVerifier(Protocol):
     """The part of a `Verifier` that `still_active` and `still_active_async` need."""
 
-    def verify(self, token: str, *, resource: "ProtectedResource | None" = None) -> "Identity":
+    def verify(self, token: str, *, resource: Resource | None = None) -> "Identity":
         """The identity of an active token; raises what `Verifier.verify` raises."""
 
-    async def verify_async(
-        self, token: str, *, resource: "ProtectedResource | None" = None
-    ) -> "Identity":
+    async def verify_async(self, token: str, *, resource: Resource | None = None) -> "Identity":
         """`verify`, without blocking the event loop."""
 
 
@@ -56,7 +58,7 @@ class Identity:
 
     # The verifier, the token that `still_active` asks about, and the resource that it has to be
     # for. No field, so that the token is in no representation, comparison or `asdict`.
-    _source: ClassVar[tuple[TokenVerifier, str, "ProtectedResource | None"] | None] = None
+    _source: ClassVar[tuple[TokenVerifier, str, Resource | None] | None] = None
 
     def has_scope(self, scope: str) -> bool:
         """Whether the token has all of these scopes, which are separated by spaces."""
@@ -114,7 +116,7 @@ class Identity:
         return True
 
     def of_token(
-        self, verifier: TokenVerifier, token: str, resource: "ProtectedResource | None" = None
+        self, verifier: TokenVerifier, token: str, resource: Resource | None = None
     ) -> Self:
         """A copy that can ask ``verifier`` whether ``token`` is `still_active`."""
         made = object.__new__(type(self))
@@ -127,7 +129,7 @@ class Identity:
         """For `pickle` and `copy`: the fields, without the token."""
         return asdict(self)
 
-    def _asked(self) -> tuple[TokenVerifier, str, "ProtectedResource | None"]:
+    def _asked(self) -> tuple[TokenVerifier, str, Resource | None]:
         if self._source is None:
             raise RuntimeError("only an identity that a verifier returned knows its token")
         return self._source

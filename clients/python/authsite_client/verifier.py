@@ -18,8 +18,7 @@ from .breaker import Breaker
 from .cache import IdentityCache, Outage, Outcome, key_of
 from .connections import Connections, Request, Response, Service
 from .errors import InvalidToken, Unavailable, Unreachable
-from .identity import Identity, read_identity
-from .protected_resource import ProtectedResource
+from .identity import Identity, Resource, read_identity
 
 _log = logging.getLogger("authsite_client")
 TIMEOUT = 3.0  # seconds, unless the `Service` says otherwise
@@ -63,9 +62,7 @@ class Verifier:
         self._verified, self._audience = verified, audience
         self._reset()
 
-    def verify(
-        self, token: str, scope: str = "", *, resource: ProtectedResource | None = None
-    ) -> Identity:
+    def verify(self, token: str, scope: str = "", *, resource: Resource | None = None) -> Identity:
         """Whom ``token`` belongs to, if it has all of ``scope`` (separated by spaces).
 
         With a ``resource`` it must be for that one. Raises `InvalidToken`, `InsufficientScope` and
@@ -74,7 +71,7 @@ class Verifier:
         return self._verify(check_token(token), scope, resource)
 
     async def verify_async(
-        self, token: str, scope: str = "", *, resource: ProtectedResource | None = None
+        self, token: str, scope: str = "", *, resource: Resource | None = None
     ) -> Identity:
         """Like `verify`, without blocking the event loop."""
         return await self._verify_async(check_token(token), scope, resource)
@@ -84,7 +81,7 @@ class Verifier:
         authorization: str | None,
         scope: str = "",
         *,
-        resource: ProtectedResource | None = None,
+        resource: Resource | None = None,
     ) -> Identity:
         """Like `verify`, for the value of an Authorization header; also raises `MissingToken`."""
         return self._verify(read_bearer(authorization), scope, resource)
@@ -94,7 +91,7 @@ class Verifier:
         authorization: str | None,
         scope: str = "",
         *,
-        resource: ProtectedResource | None = None,
+        resource: Resource | None = None,
     ) -> Identity:
         """Like `verify_header`, without blocking the event loop."""
         return await self._verify_async(read_bearer(authorization), scope, resource)
@@ -111,21 +108,19 @@ class Verifier:
         self._executor = ThreadPoolExecutor(THREADS, "authsite-verifier")
         self._process = os.getpid()
 
-    def _verify(self, token: str, scope: str, resource: ProtectedResource | None) -> Identity:
+    def _verify(self, token: str, scope: str, resource: Resource | None) -> Identity:
         key = key_of(token)
         identity = self._cache.find(key) or self._introspected(key, token)
         self._check(identity, scope, resource)
         return identity.of_token(self, token, resource)
 
-    async def _verify_async(
-        self, token: str, scope: str, resource: ProtectedResource | None
-    ) -> Identity:
+    async def _verify_async(self, token: str, scope: str, resource: Resource | None) -> Identity:
         key = key_of(token)
         identity = self._cache.find(key) or await self._introspected_async(key, token)
         self._check(identity, scope, resource)
         return identity.of_token(self, token, resource)
 
-    def _check(self, identity: Identity, scope: str, resource: ProtectedResource | None) -> None:
+    def _check(self, identity: Identity, scope: str, resource: Resource | None) -> None:
         if resource is not None:
             resource.check(identity)
         if self._audience is None:
