@@ -21,7 +21,7 @@ from authsite.users.errors import AddressTaken, IdentifierTaken, LastOwner, User
 from authsite.users.levels import acr_of, shown_amr
 from authsite.verification import email_change
 
-from . import active_sessions, export, service
+from . import active_sessions, export, judges, service
 from .bodies import (
     DeleteBody,
     EmailBody,
@@ -57,7 +57,13 @@ def show(request: Request) -> UserAnswer:
     return as_json(caller.acting_user(), caller.login_names)
 
 
-@view_config(route_name="authsite.user", request_method="PATCH", body=ProfileBody, renderer="json")
+@view_config(
+    route_name="authsite.user",
+    request_method="PATCH",
+    body=ProfileBody,
+    judge=judges.profile,
+    renderer="json",
+)
 @Operation(
     "Change the user's name, username or phone number",
     {200: UserAnswer},
@@ -79,6 +85,7 @@ def change(request: Request) -> UserAnswer:
     route_name="authsite.user.email",
     request_method="PUT",
     body=EmailBody,
+    judge=judges.email,
     renderer="json",
 )
 @Operation(
@@ -134,7 +141,11 @@ def cancel_change(request: Request) -> Response:
 
 
 @view_config(
-    route_name="authsite.user.password", request_method="PUT", body=PasswordBody, renderer="json"
+    route_name="authsite.user.password",
+    request_method="PUT",
+    body=PasswordBody,
+    judge=judges.password,
+    renderer="json",
 )
 @Operation(
     "Change the password",

@@ -1,6 +1,6 @@
 """Change the account of the signed-in user, end its sign-ins, delete it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from sqlalchemy import delete as delete_rows
@@ -12,6 +12,7 @@ from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
+from authsite.platform.http.bodies import errors_of
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
 from authsite.platform.passwords import policy
@@ -19,7 +20,7 @@ from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.sign_in.fields import check_line, read_identifiers
 from authsite.sign_in.identifiers import Identifier
-from authsite.sign_in.reauthentication import ProofFields, require_proof
+from authsite.sign_in.reauthentication import ProofFields, missing_fields, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
 from authsite.sign_in.unconfirmed_recipient import may_mail_own_address
@@ -42,12 +43,7 @@ def change_profile(
     `TooManyAttempts`: `IdentifierTaken` reveals that another user has the login name, and each
     change is a row of the audit trail.
     """
-    given = {
-        kind: text
-        for kind, text in identifiers.items()
-        if kind in ctx.settings.login_identifiers and text is not None
-    }
-    names = _read_profile(ctx, name, given)
+    names = _read_profile(ctx, name, _enabled(ctx, identifiers))
     ctx.limits.count("profile", limit_subject(account.id))
     if any(new and new.display != getattr(account, kind) for kind, new in names.items()):
         ctx.limits.count("login-names", limit_subject(account.id))
@@ -93,6 +89,21 @@ def change_password(
     if changed:
         record(ctx, Event.USER_PASSWORD_CHANGED, user_id=user.account.id)
     return _exempt_present(ctx, user, changed)
+
+
+def password_errors(
+    ctx: Context, user: SignedInUser, given: ProofFields, password: str | None
+) -> Sequence[FieldError]:
+    """What `change_password` finds wrong with the fields that are there, for a refused request."""
+    weak = _weaknesses(ctx, password, user.account) if password else []
+    return [*missing_fields(ctx, user, given), *weak]
+
+
+def profile_errors(
+    ctx: Context, name: str | None, identifiers: Mapping[str, str | None]
+) -> Sequence[FieldError]:
+    """What `change_profile` finds wrong with the fields that are there, for a refused request."""
+    return errors_of(lambda: _read_profile(ctx, name, _enabled(ctx, identifiers)))
 
 
 def language_of(ctx: Context, user_id: UUID) -> str | None:
@@ -151,6 +162,13 @@ def _read_profile(
     if errors:
         raise ValidationFailed(details=errors)
     return dict.fromkeys(identifiers) | {item.kind: item for item in valid}
+
+
+def _enabled(ctx: Context, identifiers: Mapping[str, str | None]) -> dict[str, str]:
+    enabled = ctx.settings.login_identifiers
+    return {
+        kind: text for kind, text in identifiers.items() if kind in enabled and text is not None
+    }
 
 
 def _change(

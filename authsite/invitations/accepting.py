@@ -4,6 +4,7 @@ The recipient of the mail has proved the address with its link. An account that 
 already may be another person's until it has confirmed it, and only its user accepts for it.
 """
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
+from authsite.platform.http.errors import FieldError
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
 from authsite.sign_in.credentials import find_credential
@@ -102,14 +104,23 @@ def register(ctx: Context, opened: Opened, given: Applicant) -> User:
     The address may be of any domain. Raises `ValidationFailed` with one entry for each error,
     `IdentifierTaken`, `InvalidInvitation`, `TooManyGroups`, and `HashCapacityExceeded`.
     """
-    names = {"email": opened.email, "username": given.username, "phone": given.phone}
-    sign_up = signup.SignUp(names, given.password, given.name, terms_accepted=given.terms_accepted)
+    sign_up = _sign_up(opened, given)
     checked = signup.check_invited(ctx, sign_up)
     used = _use(ctx, opened)
     user = signup.create_invited(ctx, sign_up, checked)
     _enter(ctx, used, user.id)
     send_welcome(ctx, Recipient(user.id, user.email))
     return user
+
+
+def register_errors(ctx: Context, opened: Opened, given: Applicant) -> Sequence[FieldError]:
+    """What `register` finds wrong with the fields that are there, for a refused request."""
+    return signup.invited_errors(ctx, _sign_up(opened, given))
+
+
+def _sign_up(opened: Opened, given: Applicant) -> signup.SignUp:
+    names = {"email": opened.email, "username": given.username, "phone": given.phone}
+    return signup.SignUp(names, given.password, given.name, terms_accepted=given.terms_accepted)
 
 
 def join(ctx: Context, opened: Opened, account: Account | None) -> None:

@@ -1,5 +1,6 @@
 """The page that the link of an invitation opens."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyramid.response import Response
@@ -8,10 +9,9 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from authsite.platform.addresses import shown
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Body, Consent, Identifier, MaybeEmpty, Password, Token
-from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.http.errors import FieldError
 from authsite.platform.http.forms import form_view, link_view, password_check, rating
 from authsite.platform.http.rendering import page_path, see_other
-from authsite.platform.i18n import _
 from authsite.platform.passwords import policy
 from authsite.platform.request_state import Request
 from authsite.sign_in.factors.browser import target_of
@@ -84,10 +84,21 @@ def show_link(request: Request) -> dict[str, Any]:
     return show(request)
 
 
+def judge(request: Request, given: Any) -> Sequence[FieldError]:
+    """What is wrong with the other fields of a refused form: see `bodies.Judge`."""
+    ctx = request.authsite.ctx
+    try:
+        opened = accepting.open_link(ctx, given.token or "")
+    except InvalidInvitation:
+        return ()
+    return accepting.register_errors(ctx, opened, _applicant(given)) if not opened.holder else ()
+
+
 @form_view(
     "authsite.invitation.page",
     AcceptForm,
     show=show,
+    judge=judge,
     rate_limit="invitation-link",
     renderer=INVITATION,
     permission=NO_PERMISSION_REQUIRED,
@@ -119,12 +130,9 @@ def check(request: Request) -> dict[str, Any]:
     return rating(request, given.password, applicant)
 
 
-def _applicant(given: AcceptForm) -> accepting.Applicant:
-    if given.password is None:
-        message = _("Choose a password.")
-        raise ValidationFailed(details=[FieldError("required", "password", message)])
+def _applicant(given: Any) -> accepting.Applicant:
     return accepting.Applicant(
-        given.password, given.name, given.username, given.phone, given.terms_accepted
+        given.password or "", given.name, given.username, given.phone, given.terms_accepted
     )
 
 

@@ -1,6 +1,7 @@
 """The JSON views of password recovery."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
@@ -8,6 +9,7 @@ from pyramid.view import view_config
 
 from authsite.platform.http.api_metadata import Message, Operation, ResponseHeader
 from authsite.platform.http.bodies import Body, Email, NewPassword, Password, Token, Url
+from authsite.platform.http.errors import FieldError
 from authsite.platform.http.page_urls import page_not_allowed, page_required
 from authsite.platform.passwords import policy
 from authsite.platform.rate_limit import device_cookie
@@ -45,10 +47,24 @@ class ResetBody(Body):
     """The new password again. If it is sent, it must be equal to `password`."""
 
 
+def judge_request(request: Request, given: Any) -> Sequence[FieldError]:
+    """What is wrong with the page of a refused request: see `bodies.Judge`."""
+    url = given.reset_url or given.reseturl
+    if url is None:
+        return page_required("reset_url").details
+    return service.request_errors(request.authsite.ctx, url)
+
+
+def judge_reset(_request: Request, given: Any) -> Sequence[FieldError]:
+    """What is wrong with the passwords of a refused request: see `bodies.Judge`."""
+    return service.reset_errors(given.password, given.password_confirmation)
+
+
 @view_config(
     route_name="authsite.recovery.forgot",
     request_method="POST",
     body=ForgotBody,
+    judge=judge_request,
     rate_limit="forgot-address",
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
@@ -73,6 +89,7 @@ def forgot(request: Request) -> Message:
     route_name="authsite.recovery.reset",
     request_method="POST",
     body=ResetBody,
+    judge=judge_reset,
     rate_limit="reset-token",
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,

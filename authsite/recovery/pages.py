@@ -15,7 +15,7 @@ from authsite.sign_in import undo_notice
 from authsite.sign_in.known_address import keep_address
 
 from . import service
-from .api import ResetBody
+from .api import ResetBody, judge_reset
 from .errors import InvalidResetToken
 
 FORGOT = "authsite:templates/recovery/forgot.jinja2"
@@ -95,6 +95,7 @@ def show_link(request: Request) -> dict[str, Any]:
     "authsite.reset.page",
     ResetBody,
     show=reset_form,
+    judge=judge_reset,
     rate_limit="reset-token",
     renderer=RESET,
     permission=NO_PERMISSION_REQUIRED,

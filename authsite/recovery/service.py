@@ -1,5 +1,6 @@
 """Reset a forgotten password (OWASP Forgot Password cheat sheet)."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from authsite.platform.audit.service import pseudonym, record
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery, after_commit
 from authsite.platform.db.prepared import columns_of
+from authsite.platform.http.bodies import errors_of
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.http.page_urls import choose_page_url
 from authsite.platform.i18n import _
@@ -87,6 +89,22 @@ def mail_link(ctx: Context, recipient: Recipient) -> None:
     mails.send_reset(ctx, recipient, _page_urls(ctx)[0])
 
 
+def request_errors(ctx: Context, page_url: str | None) -> Sequence[FieldError]:
+    """What `request_reset` finds wrong with the page, for a request that is refused already."""
+    return errors_of(lambda: choose_page_url(page_url, _page_urls(ctx), "reset_url"))
+
+
+def reset_errors(password: str | None, confirmation: str | None) -> Sequence[FieldError]:
+    """What `reset` finds wrong for a request that is refused already.
+
+    A password is not rated here: only a caller with the link learns what is wrong with it.
+    """
+    if password is None or confirmation in (None, password):
+        return ()
+    message = _("The two passwords do not match. Enter the same password twice.")
+    return [FieldError("invalid", "password_confirmation", message)]
+
+
 class ResetLink(NamedTuple):
     """What the form of the page needs: the address and the token of a link."""
 
@@ -134,10 +152,7 @@ def reset(
     """
     user = check_token(ctx, email, token)
     weak = policy.weakness(ctx.settings, ctx.passwords, password, user)
-    errors = [weak] if weak else []
-    if confirmation not in (None, password):
-        message = _("The two passwords do not match. Enter the same password twice.")
-        errors.append(FieldError("invalid", "password_confirmation", message))
+    errors = [*([weak] if weak else []), *reset_errors(password, confirmation)]
     if errors:
         raise ValidationFailed(details=errors)
     # The links "This was not me" in the same mailbox have served their purpose.

@@ -205,7 +205,9 @@ def require_proof(
     return prepared
 
 
-def missing_fields(ctx: Context, user: SignedInUser, given: ProofFields) -> Sequence[FieldError]:
+def missing_fields(
+    ctx: Context, user: SignedInUser, given: ProofFields, *, of_factors: bool = False
+) -> Sequence[FieldError]:
     """The error of a current password that is asked for and missing: nothing is hashed or counted.
 
     For a request that is refused for its other fields. None for a user who has to prove a factor
@@ -214,8 +216,9 @@ def missing_fields(ctx: Context, user: SignedInUser, given: ProofFields) -> Sequ
     stored = read(ctx, user)
     if given.current_password is not None or missing_step_up(user, stored):
         return ()
-    by_password = stored is None or stored.password_hash is not None
-    return MissingCurrentPassword().details if by_password else ()
+    if stored and (stored.password_hash is None or _is_enough(stored, of_factors)):
+        return ()
+    return MissingCurrentPassword().details
 
 
 def _is_enough(stored: StoredProof, of_factors: bool) -> bool:

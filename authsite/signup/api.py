@@ -1,6 +1,7 @@
 """The JSON view of registration."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
@@ -17,6 +18,7 @@ from authsite.platform.http.bodies import (
     NewPassword,
     Url,
 )
+from authsite.platform.http.errors import FieldError
 from authsite.platform.http.page_urls import page_not_allowed
 from authsite.platform.passwords import policy
 from authsite.platform.request_state import Request
@@ -58,10 +60,23 @@ class MaybeRegistered(TypedDict):
     """Human-readable."""
 
 
+def judge(request: Request, given: Any) -> Sequence[FieldError]:
+    """What is wrong with the other fields of a refused registration: see `bodies.Judge`."""
+    sign_up = service.SignUp(
+        {"email": given.email, "username": given.username, "phone": given.phone},
+        given.password or "",
+        given.name,
+        getattr(given, "verification_url", None),
+        given.terms_accepted,
+    )
+    return service.sign_up_errors(request.authsite.ctx, sign_up)
+
+
 @view_config(
     route_name="authsite.register",
     request_method="POST",
     body=RegisterBody,
+    judge=judge,
     rate_limit="register-address",
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,

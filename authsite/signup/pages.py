@@ -40,6 +40,7 @@ from authsite.verification.registered_browser import forget_registered, keep_reg
 from authsite.verification.service import choose_page
 
 from . import service
+from .api import judge
 
 REGISTER = "authsite:templates/signup/register.jinja2"
 
@@ -98,6 +99,7 @@ def show(request: Request) -> dict[str, Any] | Response:
     show=register_form,
     get=show,
     instead=lead_on_signed_in("email"),
+    judge=judge,
     rate_limit="register-address",
     renderer=REGISTER,
     permission=NO_PERMISSION_REQUIRED,

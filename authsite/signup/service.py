@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from authsite.oauth.oidc.availability import is_on
 from authsite.platform.audit.cause import Cause
 from authsite.platform.context import Context
+from authsite.platform.http.bodies import errors_of
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
 from authsite.platform.mail.outbox import Recipient
@@ -74,12 +75,8 @@ def sign_up(ctx: Context, given: SignUp) -> SignedUp:
     `registration = domains` for an address of another domain, which no account can have got by
     registration.
     """
+    names = _validate(ctx, given, _further_errors(ctx, given))
     page_url = given.page_url and verification.choose_page(ctx, given.page_url)
-    also = [
-        *domain_errors(ctx.settings, given.identifiers.get("email")),
-        *terms_errors(ctx, given.terms_accepted),
-    ]
-    names = _validate(ctx, given, also)
     if not ctx.settings.prevent_enumeration:
         hashed = ctx.passwords.hash(given.password)
         return SignedUp(_create_registered(ctx, given, names, hashed, page_url))
@@ -101,6 +98,25 @@ def sign_up(ctx: Context, given: SignUp) -> SignedUp:
         _reject_public([item.field or "" for item in error.details])
         return SignedUp(None, hidden=True)
     return SignedUp(user, hidden=True)
+
+
+def sign_up_errors(ctx: Context, given: SignUp) -> Sequence[FieldError]:
+    """What `sign_up` finds wrong with the fields that are there, for a refused request."""
+    return errors_of(lambda: _validate(ctx, given, _further_errors(ctx, given)))
+
+
+def invited_errors(ctx: Context, given: SignUp) -> Sequence[FieldError]:
+    """What `check_invited` finds wrong with the fields that are there, for a refused request."""
+    return errors_of(lambda: _validate(ctx, given, terms_errors(ctx, given.terms_accepted)))
+
+
+def _further_errors(ctx: Context, given: SignUp) -> Sequence[FieldError]:
+    """Of what only a registration by an unauthenticated caller has."""
+    return [
+        *domain_errors(ctx.settings, given.identifiers.get("email")),
+        *terms_errors(ctx, given.terms_accepted),
+        *errors_of(lambda: verification.choose_page(ctx, given.page_url)),
+    ]
 
 
 def register(

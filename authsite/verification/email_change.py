@@ -1,6 +1,6 @@
 """Change a user's e-mail address: request, complete with the mailed link, cancel."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
@@ -14,13 +14,15 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import pseudonym, record
 from authsite.platform.context import Context
+from authsite.platform.http.bodies import errors_of
+from authsite.platform.http.errors import FieldError
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.sign_in.credentials import find_credential
 from authsite.sign_in.fields import address_errors, read_address
 from authsite.sign_in.identifiers import Identifier, normalized_key
-from authsite.sign_in.reauthentication import ProofFields, require_proof
+from authsite.sign_in.reauthentication import ProofFields, missing_fields, require_proof
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import RenewedSession
 from authsite.sign_in.unconfirmed_recipient import may_mail_own_address
@@ -64,7 +66,7 @@ def request_change(
     the user's limit ``verification`` (``login-names`` for a taken address), and `SignInEnded` if
     the user's epoch was raised in the meantime.
     """
-    page_url, account = choose_page(ctx, page_url), user.account
+    account = user.account
 
     def look_up_and_count() -> _Counted:
         found = find_credential(ctx, email, ["email"])
@@ -77,10 +79,11 @@ def request_change(
         ctx.limits.count("verification", limit_subject(account.id))
         return _Counted(owner, may_mail(ctx, email), may_mail_own_address(ctx, account))
 
-    check_address = partial(address_errors, ctx.settings, email)
+    check_others = partial(_field_errors, ctx, email, page_url)
     counted: _Counted = require_proof(
-        ctx, user, given, check_address, before_writing=look_up_and_count
+        ctx, user, given, check_others, before_writing=look_up_and_count
     )
+    page_url = choose_page(ctx, page_url)
     if counted.taken:
         raise AddressTaken
     address = read_address(email)
@@ -93,6 +96,18 @@ def request_change(
         mail_link(ctx, recipient, page_url, suppress=suppress, change=change)
     if counted.may_mail_present:
         mails.send_email_changed(ctx, Recipient(account.id, present))
+
+
+def change_errors(
+    ctx: Context, user: SignedInUser, given: ProofFields, email: str | None, page_url: str | None
+) -> Sequence[FieldError]:
+    """What `request_change` finds wrong with the fields that are there, for a refused request."""
+    return [*missing_fields(ctx, user, given), *_field_errors(ctx, email, page_url)]
+
+
+def _field_errors(ctx: Context, email: str | None, page_url: str | None) -> Sequence[FieldError]:
+    of_address = address_errors(ctx.settings, email) if email else ()
+    return [*of_address, *errors_of(lambda: choose_page(ctx, page_url))]
 
 
 def complete_change(

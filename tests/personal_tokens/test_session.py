@@ -81,10 +81,9 @@ def test_l3_ending_the_session_ends_what_was_created_in_it(ann):
     assert event.details == {"token": token, "why": "its session was ended"}
 
 
-@pytest.mark.parametrize("value", [False, "false"])
-def test_it_goes_on_if_the_caller_says_so(ann, value):
+def test_it_goes_on_if_the_caller_says_so(ann):
     owner = ann.login(ann.keys)["access_token"]
-    end(ann, owner, session_of(ann, ann.login_of_ann), revoke_tokens=value)
+    end(ann, owner, session_of(ann, ann.login_of_ann), revoke_tokens=False)
     ann.me(ann.login_of_ann, status=401)
     ann.me(ann.personal)
 
@@ -92,12 +91,12 @@ def test_it_goes_on_if_the_caller_says_so(ann, value):
 def test_what_is_neither_true_nor_false_ends_nothing(ann):
     owner = ann.login(ann.keys)["access_token"]
     session = session_of(ann, ann.login_of_ann)
-    for value in ("no", "", 0, 1, [], {}):
+    for value in ("no", "", "true", "false", 0, 1, [], {}):
         answer = end(ann, owner, session, status=422, revoke_tokens=value)
         assert errors(answer) == [("invalid", "revoke_tokens")]
     ann.me(ann.login_of_ann)
     ann.me(ann.personal)
-    end(ann, owner, session, revoke_tokens="true")
+    end(ann, owner, session, revoke_tokens=True)
     ann.me(ann.personal, status=401)
 
 

@@ -5,6 +5,7 @@ from typing import cast
 from pyramid.response import Response
 from pyramid.view import view_config
 
+from authsite.account import judges
 from authsite.account.bodies import ProofBody
 from authsite.guards.errors import EmailNotConfirmed
 from authsite.platform.http.api_metadata import Operation
@@ -123,6 +124,7 @@ def make_codes(request: Request) -> RecoveryCodesAnswer:
     route_name="authsite.user.second_factor",
     request_method="PUT",
     body=SecondFactorBody,
+    judge=judges.factors,
     renderer="json",
 )
 @Operation(

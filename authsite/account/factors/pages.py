@@ -7,6 +7,7 @@ from pydantic import Field
 from pyramid.response import Response
 from pyramid.view import view_config
 
+from authsite.account import judges
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Body, CurrentPassword, Flag, MailCode
 from authsite.platform.http.forms import PageView, form_view
@@ -243,6 +244,7 @@ def make_codes(request: Request) -> Response:
     "authsite.account.factors.after_password",
     AfterPasswordForm,
     show=show_as("factors-after-password"),
+    judge=judges.factors,
 )
 def ask_after_password(request: Request) -> Response:
     """Whether a passkey is asked for after the password, too."""

@@ -8,7 +8,7 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.account import active_sessions, export, not_me, service
+from authsite.account import active_sessions, export, judges, not_me, service
 from authsite.account.bodies import DeleteBody, ExportBody, PasswordBody, ProfileBody
 from authsite.platform.http import bodies, languages
 from authsite.platform.http.address import route_path
@@ -90,7 +90,7 @@ def find_password_form(request: Request) -> Response:
     return found(request, route_path(request, "authsite.account.password"))
 
 
-@account_form("authsite.account.profile", ProfileBody)
+@account_form("authsite.account.profile", ProfileBody, judge=judges.profile)
 def change_profile(request: Request) -> Response:
     """Change name, username and phone number; an empty field removes its value."""
     given: ProfileBody = request.authsite.validated
@@ -103,7 +103,7 @@ def change_profile(request: Request) -> Response:
     return back(request, "profile")
 
 
-@account_form("authsite.account.email", EmailForm)
+@account_form("authsite.account.email", EmailForm, judge=judges.email)
 def change_email(request: Request) -> Response:
     """Request a change of the e-mail address."""
     user = caller_of(request).signed_in_user()
@@ -126,7 +126,7 @@ def cancel_change(request: Request) -> Response:
     return back(request, "canceled")
 
 
-@account_form("authsite.account.password", PasswordBody)
+@account_form("authsite.account.password", PasswordBody, judge=judges.password)
 def change_password(request: Request) -> Response:
     """Change the password; all other sign-ins end."""
     user = caller_of(request).signed_in_user()

@@ -1,6 +1,7 @@
 """The JSON views of personal access tokens."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from pydantic import Field
 from pyramid.response import Response
@@ -10,6 +11,7 @@ from typing_extensions import TypedDict
 from authsite.oauth.listed import ListedToken
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.http.bodies import Body, CurrentPassword, MailCode, MaybeEmpty, Missing
+from authsite.platform.http.errors import FieldError
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
@@ -89,8 +91,23 @@ class PersonalTokensAnswer(TypedDict):
     """The newest first."""
 
 
+def judge(request: Request, given: Any) -> Sequence[FieldError]:
+    """What is wrong with the other fields of a refused request: see `bodies.Judge`."""
+    caller = caller_of(request)
+    requested = service.RequestedToken(given.name or "", given.scope, given.expires_in)
+    user, proof = caller.signed_in_user(), ProofFields.of(given)
+    found: Sequence[FieldError] = service.token_errors(
+        request.authsite.ctx, user, proof, requested, caller.scope
+    )
+    return found
+
+
 @view_config(
-    route_name="authsite.user.tokens", request_method="POST", body=TokenBody, renderer="json"
+    route_name="authsite.user.tokens",
+    request_method="POST",
+    body=TokenBody,
+    judge=judge,
+    renderer="json",
 )
 @Operation(
     "Create a personal access token",

@@ -1,10 +1,12 @@
 """The section of the account pages for personal access tokens, and its forms."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyramid.response import Response
 
 from authsite.platform.http.bodies import Body, CurrentPassword, MailCode
+from authsite.platform.http.errors import FieldError
 from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
 from authsite.sign_in.reauthentication import ProofFields
@@ -36,7 +38,17 @@ def values(request: Request) -> dict[str, Any]:
     return {"tokens": found, "new_token": None, "token_scopes": scopes}
 
 
-@account_form("authsite.account.tokens", TokenForm)
+def judge(request: Request, given: Any) -> Sequence[FieldError]:
+    """What is wrong with the other fields of a refused form: see `bodies.Judge`."""
+    requested = service.RequestedToken(given.name or "", None, given.expires_in)
+    user, proof = caller_of(request).signed_in_user(), ProofFields.of(given)
+    found: Sequence[FieldError] = service.token_errors(
+        request.authsite.ctx, user, proof, requested, ()
+    )
+    return found
+
+
+@account_form("authsite.account.tokens", TokenForm, judge=judge)
 def create(request: Request) -> dict[str, Any]:
     """Create a token; the response to the form itself shows it, and no other page does."""
     given: TokenForm = request.authsite.validated

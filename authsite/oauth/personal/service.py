@@ -6,7 +6,7 @@ end the token with it. Where the session came from a provider with `session-expi
 lasts no longer than that allows.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
+from authsite.platform.http.bodies import errors_of
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.installation import features
 from authsite.platform.mail.outbox import Recipient
@@ -28,7 +29,7 @@ from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.platform.settings.durations import duration
 from authsite.sign_in.fields import check_line
-from authsite.sign_in.reauthentication import ProofFields, require_proof
+from authsite.sign_in.reauthentication import ProofFields, missing_fields, require_proof
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.sign_in.unconfirmed_recipient import may_mail_own_address
 from authsite.users import service as users
@@ -79,6 +80,8 @@ def create(
     `TooManyAttempts` over the limit ``personal-tokens`` of the user, `TooManyTokens`, and
     `SignInEnded` if the user's epoch was raised since the guard read it.
     """
+    if _errors(requested, allowed):
+        raise ValidationFailed(details=token_errors(ctx, user, given, requested, allowed))
     name, scope, lifetime = _read(requested, allowed)
     account = user.account
 
@@ -105,6 +108,21 @@ def create(
     if notify:
         mails.send_created(ctx, Recipient(account.id, account.email), made.id)
     return made, text
+
+
+def token_errors(
+    ctx: Context,
+    user: SignedInUser,
+    given: ProofFields,
+    requested: RequestedToken,
+    allowed: Collection[str],
+) -> Sequence[FieldError]:
+    """What `create` finds wrong with the fields that are there, for a refused request."""
+    return [*_errors(requested, allowed), *missing_fields(ctx, user, given)]
+
+
+def _errors(requested: RequestedToken, allowed: Collection[str]) -> Sequence[FieldError]:
+    return errors_of(lambda: _read(requested, allowed))
 
 
 def list_active(ctx: Context, user_id: UUID) -> list[ListedToken]:

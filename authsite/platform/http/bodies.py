@@ -2,11 +2,15 @@
 
 A body is a form or a JSON object with one string, or a `Flag`, for each name. The view finds an
 instance of the model at ``request.authsite.validated``, and the OpenAPI document describes it.
+
+The service checks what the model does not know, such as whether a password is weak. It is not asked
+while a field is missing or too long. So that one response names all mistakes, the option ``judge``
+is a function that then says what it would find wrong with the other fields: see `Judge`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
@@ -140,6 +144,9 @@ class JsonBody(Body):
 
 
 Model = TypeVar("Model", bound=Body)
+Judge = Callable[[Request, Any], Sequence[FieldError]]
+"""The errors of a request that is refused already. It is called with an object that has the valid
+fields, and None for each other one. It hashes, counts and writes nothing."""
 
 WORDS = {
     "required": _("This field is required."),
@@ -158,7 +165,7 @@ _WORDS_OF_TYPES = {
 _UNKNOWN = _("There is no such field. Leave it out.")
 
 
-def read(request: Request, model: type[Body]) -> Body:
+def read(request: Request, model: type[Body], judge: Judge | None = None) -> Body:
     """Read the body of ``request`` as an instance of ``model``, or of the form that it names.
 
     Raises `PayloadTooLarge`, `RequestTimedOut`, `UnsupportedMediaType`, `MalformedRequest` or
@@ -167,7 +174,10 @@ def read(request: Request, model: type[Body]) -> Body:
     values = values_of(request, form_only=model.form_only, json_only=model.json_only)
     if model.one_of:
         model = model.one_of.get(str(values.get(model.discriminator)), model)
-    return validate(values, model, media_type_of(request))
+    try:
+        return validate(values, model, media_type_of(request))
+    except ValidationFailed as error:
+        raise judged(request, error, values, model, judge) from None
 
 
 def validate(values: Mapping[str, object], model: type[Model], media_type: str = FORM) -> Model:
@@ -176,14 +186,51 @@ def validate(values: Mapping[str, object], model: type[Model], media_type: str =
     texts = {name: "".join(_texts(value)) for name, value in values.items() if name in fields}
     if not _is_text("".join(texts.values())):
         message = _("This contains characters that are not text. Remove them.")
-        bad = [name for name, value in texts.items() if not _is_text(value)]
-        raise ValidationFailed(details=[FieldError("invalid", name, message) for name in bad])
+        bad = {
+            name: FieldError("invalid", name, message)
+            for name, value in texts.items()
+            if not _is_text(value)
+        }
+        others = {name: value for name, value in values.items() if name not in bad}
+        missing = errors_of(lambda: validate(others, model, media_type))
+        found = [item for item in missing if item.field not in bad]
+        raise ValidationFailed(details=[*bad.values(), *found])
     try:
         return model.model_validate(values, context=media_type)
     except ValidationError as error:
         raise ValidationFailed(
             details=[_field_error(item, model) for item in error.errors()]
         ) from None
+
+
+def judged(
+    request: Request,
+    error: ApiError,
+    values: Mapping[str, object],
+    model: type[Body],
+    judge: Judge | None,
+) -> ApiError:
+    """``error`` with those of the other fields; each field is named once, in their order."""
+    if judge is None or not isinstance(error, ValidationFailed):
+        return error
+    named = {item.field for item in error.details}
+    valid = {name: values.get(name) for name in model.model_fields if name not in named}
+    given = SimpleNamespace(**(dict.fromkeys(model.model_fields) | valid))
+    others = [item for item in judge(request, given) if item.field not in named]
+    places = {name: place for place, name in enumerate(model.model_fields)}
+    found = sorted(
+        [*error.details, *others], key=lambda item: places.get(item.field or "", len(places))
+    )
+    return ValidationFailed(details=found)
+
+
+def errors_of(check: Callable[[], object]) -> Sequence[FieldError]:
+    """The errors with which ``check`` raises `ValidationFailed`, for a `Judge`."""
+    try:
+        check()
+    except ValidationFailed as error:
+        return error.details
+    return ()
 
 
 def as_invalid_request(
@@ -203,16 +250,16 @@ def as_invalid_request(
     return converted
 
 
-@view_options("body")
+@view_options("body", "judge")
 def body_deriver(view: View, info: IViewDeriverInfo) -> View:
-    """View deriver for the option ``body``."""
-    model = info.options.get("body")
+    """View deriver for the options ``body`` and ``judge``."""
+    model, judge = info.options.get("body"), info.options.get("judge")
     if model is None or not is_own_view(info):
         return view
 
     def reading_view(context: object, request: Request) -> Response:
         try:
-            request.authsite.validated = read(request, model)
+            request.authsite.validated = read(request, model, judge)
         except ApiError as error:
             if request.authsite.error_format == "oauth":
                 raise as_invalid_request(error, model.oauth_codes) from None

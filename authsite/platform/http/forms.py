@@ -30,7 +30,7 @@ from authsite.platform.i18n import translate
 from authsite.platform.passwords import policy
 from authsite.platform.request_state import Request, View, view_options
 
-from .bodies import Body, validate
+from .bodies import Body, Judge, judged, validate
 from .body_values import values_of
 from .errors import ERROR_OF_REQUEST, ApiError, FieldError
 from .languages import keep_language
@@ -52,6 +52,7 @@ def form_view(
     show: PageView,
     get: PageView | None = None,
     instead: Instead | None = None,
+    judge: Judge | None = None,
     rate_limit: str | None = None,
     **options: Any,
 ) -> Callable[[PageView], PageView]:
@@ -59,15 +60,15 @@ def form_view(
 
     ``form`` is the model of the fields; a form without fields needs none. ``get`` is the view of
     GET where it does more than ``show``. ``instead`` may respond to an error in another way than by
-    showing the form again; it returns None where it does not. ``rate_limit`` names the limit that a
-    POST counts against. ``options`` are those of ``view_config`` for both methods, such as
-    ``renderer``.
+    showing the form again; it returns None where it does not. ``judge``: see `bodies.Judge`.
+    ``rate_limit`` names the limit that a POST counts against. ``options`` are those of
+    ``view_config`` for both methods, such as ``renderer``.
     """
     options["route_name"] = route_name
     on_get = {**options, "view": get or show, "request_method": "GET"}
     on_post = {**options, "form": form, "show": show, "rate_limit": rate_limit}
-    if instead:
-        on_post["instead"] = instead
+    on_post |= {"instead": instead} if instead else {}
+    on_post |= {"judge": judge} if judge else {}
 
     def register(view: PageView) -> PageView:
         def add(scanner: Any, _name: str, _view: object) -> None:
@@ -119,9 +120,9 @@ def rating(request: Request, password: str, person: policy.Person) -> dict[str, 
     return {"level": found.level, "message": translate(found.message, language)}
 
 
-@view_options("form", "show", "instead")
+@view_options("form", "show", "instead", "judge")
 def form_deriver(view: View, info: IViewDeriverInfo) -> View:
-    """View deriver for the options ``form``, ``show`` and ``instead`` of a POST, see `form_view`.
+    """View deriver for ``form``, ``show``, ``instead`` and ``judge`` of a POST: see `form_view`.
 
     Without ``show`` errors are raised, and have a JSON body.
     """
@@ -129,7 +130,7 @@ def form_deriver(view: View, info: IViewDeriverInfo) -> View:
     if model is None or not is_own_view(info):
         return view
     show, renderer = info.options.get("show"), info.options["renderer"]
-    instead = info.options.get("instead")
+    instead, judge = info.options.get("instead"), info.options.get("judge")
 
     def view_with_form(context: object, request: Request) -> Response:
         if show is None:
@@ -139,7 +140,10 @@ def form_deriver(view: View, info: IViewDeriverInfo) -> View:
             if (language := chosen_by_button(request)) and show:
                 keep_language(request, request.response, language)
                 return renderer.render_to_response(show(request), None, request=request)
-            request.authsite.validated = validate(values, model)
+            try:
+                request.authsite.validated = validate(values, model)
+            except ApiError as error:
+                raise judged(request, error, values, model, judge) from None
             return view(context, request)
         except ApiError as error:
             if show is None or not (error.shown_again or error.status in SHOWN_AGAIN):
