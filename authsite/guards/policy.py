@@ -93,13 +93,30 @@ def login_deriver(view: View, info: IViewDeriverInfo) -> View:
     def view_for_logins(context: object, request: Request) -> Response:
         caller = request.authsite.caller
         if caller is not None:
-            if caller.personal_token and not personal:
-                raise LoginRequired
-            if not any_client and not _manages_accounts(caller):
-                raise ApplicationNotAllowed
+            _require_login(caller, personal=bool(personal), any_client=bool(any_client))
         return view(context, request)
 
     return view_for_logins
+
+
+def login_for(request: Request, route_name: str) -> Caller:
+    """The caller, if the request's token would open the views of logins at another API route.
+
+    For a route without a guard of which only some requests need a token. Raises the errors of the
+    guard, `LoginRequired` and `ApplicationNotAllowed`.
+    """
+    guards: Guards = request.registry["authsite.guards"]
+    route = request.registry.getUtility(IRoutesMapper).get_route(route_name)
+    caller = accept(request, guards.by_name["api"], rules_of(route))
+    _require_login(caller)
+    return caller
+
+
+def _require_login(caller: Caller, *, personal: bool = False, any_client: bool = False) -> None:
+    if caller.personal_token and not personal:
+        raise LoginRequired
+    if not any_client and not _manages_accounts(caller):
+        raise ApplicationNotAllowed
 
 
 def _manages_accounts(caller: Caller) -> bool:

@@ -23,6 +23,7 @@ class MailUser(NamedTuple):
     id: UUID
     email: str
     pending_email: str | None
+    pending_by_link: bool
     email_verified_at: datetime | None
     epoch: int
     recovery_version: int
@@ -35,6 +36,7 @@ MAIL_USER = PreparedQuery(
         User.id,
         User.email,
         pending.EMAIL,
+        User.pending_by_link,
         User.email_verified_at,
         User.epoch,
         User.recovery_version,

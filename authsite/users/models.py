@@ -28,7 +28,8 @@ class User(Base):
     Raising ``recovery_version`` ends the reset links that were mailed: a new password, a completed
     change of address and disabling raise it. Ending sign-ins does not, so that an intruder with a
     session cannot prevent the owner from resetting. A change of address is pending only while
-    ``pending_epoch`` equals ``epoch``; see `authsite.users.pending`. Raising
+    ``pending_epoch`` equals ``epoch``; see `authsite.users.pending`. ``pending_by_link``: an
+    administrator asked for it, so that its link alone completes it. Raising
     ``recognition_version`` ends the recognition of all browsers and addresses of the user; see
     `authsite.platform.rate_limit.recognized`.
 
@@ -49,6 +50,7 @@ class User(Base):
     pending_epoch: Mapped[int | None]
     pending_expires_at: Mapped[datetime | None]
     pending_asked_at: Mapped[datetime | None]
+    pending_by_link: Mapped[bool] = mapped_column(default=False, server_default=false())
     username: Mapped[str | None] = mapped_column(String(64))
     phone: Mapped[str | None] = mapped_column(String(20))
     name: Mapped[str | None] = mapped_column(String(1024))

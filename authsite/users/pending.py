@@ -19,10 +19,16 @@ from .models import User, unchanged_since
 
 
 class Pending(NamedTuple):
-    """The requested address, and when its link expires."""
+    """The requested address, and when its link expires.
+
+    ``by_link``: an administrator asked for it, and its link alone completes it. What the user asked
+    for is completed by the user alone, signed in: who reads the new mailbox may be another person,
+    who would own the account from then on.
+    """
 
     email: str
     expires_at: datetime
+    by_link: bool
 
 
 # The columns of a user without a pending change.
@@ -39,7 +45,9 @@ EMAIL = case((EXISTS, User.pending_email)).label("pending_email")
 
 
 _FIND = select(
-    User.pending_email.label("email"), User.pending_expires_at.label("expires_at")
+    User.pending_email.label("email"),
+    User.pending_expires_at.label("expires_at"),
+    User.pending_by_link.label("by_link"),
 ).where(User.id == bindparam("user_id"), EXISTS, User.pending_expires_at > bindparam("now"))
 PENDING = PreparedQuery(_FIND, Pending)
 
@@ -55,7 +63,9 @@ def find_apart(database: Database, user_id: UUID) -> Pending | None:
     return PENDING.one(database, user_id=user_id, now=clock.now())
 
 
-def begin(db: Session, user_id: UUID, epoch: int, email: str, expires_at: datetime) -> str:
+def begin(
+    db: Session, user_id: UUID, epoch: int, email: str, expires_at: datetime, *, by_link: bool
+) -> str:
     """Make ``email`` the pending address instead of an earlier one; return the present address.
 
     Raises `SignInEnded` unless ``epoch``, read when the password was checked, is still the user's.
@@ -69,6 +79,7 @@ def begin(db: Session, user_id: UUID, epoch: int, email: str, expires_at: dateti
             pending_epoch=epoch,
             pending_expires_at=expires_at,
             pending_asked_at=now,
+            pending_by_link=by_link,
             updated_at=now,
         )
         .returning(User.email)

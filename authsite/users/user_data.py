@@ -88,7 +88,8 @@ USER_DATA = (
         "user",
         models.User,
         "id email username phone name email_verified_at disabled_at created_at updated_at"
-        " pending_email pending_expires_at pending_asked_at terms_url terms_accepted_at language"
+        " pending_email pending_expires_at pending_asked_at pending_by_link"
+        " terms_url terms_accepted_at language"
         " links_ended_at labels origin delete_at second_factor_at factors_since"
         " passkey_after_password last_sign_in_at",
         user="id",

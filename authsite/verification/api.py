@@ -1,21 +1,24 @@
 """The JSON views of verification confirmation."""
 
 from typing import Annotated, Any
+from uuid import UUID
 
 from pydantic import Field
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
+from authsite.guards.policy import login_for
 from authsite.platform.db.transaction import transaction
 from authsite.platform.http.api_metadata import Message, Operation, Parameters
 from authsite.platform.http.bodies import Body, Email, Url
+from authsite.platform.http.errors import ApiError
 from authsite.platform.http.page_urls import page_not_allowed, page_required
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 from authsite.users.errors import AddressTaken, UserRequired
 
 from . import confirmation, links, service
-from .errors import ExpiredSignature, InvalidSignature
+from .errors import ChangeNotAuthenticated, ExpiredSignature, InvalidSignature
 
 _SENT: Message = {"message": "A message with a link is on its way."}
 
@@ -94,17 +97,36 @@ def notification(request: Request) -> Message:
 @Operation(
     "Verify the address that the link was mailed to",
     {200: Message},
-    description="Send the whole URL unchanged, because it is signed. HEAD only checks the link.",
-    errors=(InvalidSignature, ExpiredSignature, AddressTaken),
+    description=(
+        "Send the whole URL unchanged, because it is signed. HEAD only checks the link. The link "
+        "of a change of address which the user asked for needs an access token of this user, as "
+        "`PUT /v1/user/email` does, and ends all sign-ins. Other links need none."
+    ),
+    errors=(ChangeNotAuthenticated, InvalidSignature, ExpiredSignature, AddressTaken),
     path=VerifyPath,
     query=VerifyQuery,
 )
 def verify(request: Request) -> Message | dict[str, Any]:
-    """Check the signature over the path and query, and redeem the link; HEAD only checks."""
+    """Check the signature over the path and query, and redeem the link; HEAD only checks.
+
+    A token counts only where one is needed: an old one must not spoil other links.
+    """
     path = f"/v1/email/verify/{request.matchdict['user_id']}/{request.matchdict['hash']}"
     link = links.read(request.authsite.ctx, path, request.query_string)
     if request.method == "HEAD":
         return {}
+    ctx = request.authsite.ctx
+    user_id = _user_of_token(request) if confirmation.needs_user(ctx, link) else None
     with transaction(request):
-        confirmation.redeem(request.authsite.ctx, link)
+        confirmation.redeem(ctx, link, user_id=user_id)
     return {"message": "The e-mail address is verified."}
+
+
+def _user_of_token(request: Request) -> UUID:
+    """The user whose token may change the address. Raises `ChangeNotAuthenticated`."""
+    try:
+        return login_for(request, "authsite.user.email").acting_user().id
+    except ApiError as error:
+        if error.status == 403:  # not of this kind of token: it counts as none
+            raise ChangeNotAuthenticated from None
+        raise

@@ -7,7 +7,8 @@ from authsite.platform.addresses import masked, shown
 from authsite.platform.context import Context
 from authsite.platform.mail.outbox import Recipient
 from authsite.sign_in import gate
-from authsite.sign_in.method import Pending, Target
+from authsite.sign_in.method import Pending as PendingSignIn
+from authsite.sign_in.method import Target
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import BegunSession, RenewedSession
@@ -16,11 +17,12 @@ from authsite.users import service as users
 from authsite.users.account import account_of
 from authsite.users.erasure import erase
 from authsite.users.levels import EMAIL
-from authsite.users.mails import send_welcome
+from authsite.users.mails import MAIL_USER, send_welcome
 from authsite.users.models import User
+from authsite.users.pending import Pending
 
 from . import email_change, links
-from .errors import InvalidSignature
+from .errors import ChangeNotAuthenticated, InvalidSignature
 from .links import VerifiedLink, address_hash
 
 
@@ -28,8 +30,9 @@ class Opened(NamedTuple):
     """What a verification link is about, for its page.
 
     ``address``: the one that it confirms. ``disownable``: the user is unconfirmed, and may be
-    deleted with the link. For a change of address: ``account`` is the present address, shown in
-    part, and ``decline`` the token that cancels the change.
+    deleted with the link. For a change of address: ``account`` is the present address, in part if
+    an administrator asked for the change, and ``decline`` the token that cancels it. ``completer``:
+    the one who may see and complete it, the user who asked for it.
     """
 
     address: str
@@ -37,6 +40,7 @@ class Opened(NamedTuple):
     disownable: bool = False
     account: str | None = None
     decline: str | None = None
+    completer: UUID | None = None
 
 
 class Redeemed(NamedTuple):
@@ -54,30 +58,57 @@ class Redeemed(NamedTuple):
 
 def open_link(ctx: Context, link: VerifiedLink) -> Opened:
     """What the link is about; opening it changes nothing. Raises as `_find_user`."""
-    user, new_address = _find_user(ctx, link)
-    if new_address is None:
+    user, change = _find_user(ctx, link)
+    if change is None:
         confirmed = user.email_verified_at is not None
         return Opened(shown(user.email), confirmed, disownable=not confirmed)
     ring = ctx.services.keys[links.DECLINE]
-    decline = links.cancel_token(ring, user.id, user.epoch, new_address)
-    account = masked(user.email)
-    return Opened(shown(new_address), confirmed=False, account=account, decline=decline)
+    decline = links.cancel_token(ring, user.id, user.epoch, change.email)
+    account = masked(user.email) if change.by_link else shown(user.email)
+    return Opened(
+        shown(change.email),
+        confirmed=False,
+        account=account,
+        decline=decline,
+        completer=None if change.by_link else user.id,
+    )
 
 
-def redeem(ctx: Context, link: VerifiedLink, *, session_id: UUID | None = None) -> Redeemed:
+def needs_user(ctx: Context, link: VerifiedLink) -> bool:
+    """Whether the link completes a change that its user asked for; read outside any transaction.
+
+    Only then the caller has to find out who is signed in; `redeem` decides.
+    """
+    user = MAIL_USER.one(ctx.database, user_id=link.user_id)
+    if user is None or user.pending_email is None or user.pending_by_link:
+        return False
+    return address_hash(user.email) != link.address_hash == address_hash(user.pending_email)
+
+
+def redeem(
+    ctx: Context,
+    link: VerifiedLink,
+    *,
+    user_id: UUID | None = None,
+    session_id: UUID | None = None,
+) -> Redeemed:
     """Mark the address that the link was made for as confirmed.
 
     The link of an address change makes it the user's address and ends all sign-ins but the
-    browser session ``session_id``, if that is the user's; then its new key is returned. Raises
-    `InvalidSignature` (see `_find_user`), and `IdentifierTaken` when another user has the address.
+    browser session ``session_id``, if that is the user's; then its new key is returned. What the
+    user asked for is completed by that user alone: ``user_id`` is the signed-in one. Raises
+    `ChangeNotAuthenticated` for another one, `InvalidSignature` (see `_find_user`), and
+    `IdentifierTaken` when another user has the address.
     """
     notify = email_change.may_notify(ctx, link.user_id)
-    user, new_address = _find_user(ctx, link, lock=True)
-    if new_address:
+    user, change = _find_user(ctx, link, lock=True)
+    if change:
+        if not change.by_link and user.id != user_id:
+            raise ChangeNotAuthenticated
         renewed = email_change.complete_change(
-            ctx, user, new_address, session_id=session_id, notify=notify
+            ctx, user, change.email, session_id=session_id, notify=notify
         )
-        return Redeemed(new_address, changed=True, renewed=renewed)
+        return Redeemed(change.email, changed=True, renewed=renewed)
     if user.email_verified_at is not None:
         return Redeemed(user.email)
     users.confirm(ctx, user)
@@ -87,7 +118,7 @@ def redeem(ctx: Context, link: VerifiedLink, *, session_id: UUID | None = None) 
 
 def sign_in(
     ctx: Context, user: User, target: Target, *, former_key: str | None
-) -> BegunSession | Pending | None:
+) -> BegunSession | PendingSignIn | None:
     """Begin a session for the ``user`` whose address was just confirmed with the mailed link.
 
     The caller knows that this browser has registered the account. None if the gate denies it.
@@ -97,7 +128,7 @@ def sign_in(
     except gate.Denied:
         return None  # the page says that the address is confirmed
     done = gate.advance(ctx, verified, target)
-    if isinstance(done, Pending):
+    if isinstance(done, PendingSignIn):
         return mail_code.wait(ctx, done, written=True)
     return sessions.enter(ctx, done, former_key=former_key)
 
@@ -109,14 +140,16 @@ def disown(ctx: Context, link: VerifiedLink) -> None:
     person's hands (account pre-hijacking). Raises `InvalidSignature` for any other account (see
     `_find_user`).
     """
-    user, new_address = _find_user(ctx, link, lock=True)
-    if new_address or user.email_verified_at is not None:
+    user, change = _find_user(ctx, link, lock=True)
+    if change or user.email_verified_at is not None:
         raise InvalidSignature
     erase(ctx, user.id, user.epoch, why="disowned")
 
 
-def _find_user(ctx: Context, link: VerifiedLink, *, lock: bool = False) -> tuple[User, str | None]:
-    """The user of the link, and the pending address if the link was mailed to that one.
+def _find_user(
+    ctx: Context, link: VerifiedLink, *, lock: bool = False
+) -> tuple[User, Pending | None]:
+    """The user of the link, and the pending change if the link was mailed to the new address.
 
     Raises `InvalidSignature` when the user is gone or has another address by now, or when the
     change of address has ended. ``lock``: keep the row locked until the transaction ends.
@@ -131,4 +164,4 @@ def _find_user(ctx: Context, link: VerifiedLink, *, lock: bool = False) -> tuple
     change = pending.find(ctx.db, user.id)
     if change is None or link.address_hash != address_hash(change.email):
         raise InvalidSignature
-    return user, change.email
+    return user, change

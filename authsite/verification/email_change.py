@@ -87,7 +87,7 @@ def request_change(
     if counted.taken:
         raise AddressTaken
     address = read_address(email)
-    present = _begin(ctx, account, address)
+    present = _begin(ctx, account, address, by_link=False)
     if counted.owner and counted.may_mail_new:
         notify_owner(ctx, counted.owner)
     else:
@@ -115,12 +115,12 @@ def complete_change(
 ) -> RenewedSession | None:
     """Make the pending ``address`` the user's e-mail address and login name.
 
-    All sign-ins and reset links end (OWASP Authentication cheat sheet, "Change a registered
-    email address"), except the browser session ``session_id``, whose new key is returned. With
-    ``notify`` (the result of `may_notify`) the former address gets a mail. If the user had
-    confirmed the former address long enough before (`former.may_restore`), a link in the mail takes
-    the change back. There is no such link if the link of an earlier change could restore
-    ``address`` (`former.end_returned`). Raises
+    The caller has checked who completes it. Factors and passkeys stay. All sign-ins and reset
+    links end (OWASP Authentication cheat sheet, "Change a registered email address"), except the
+    browser session ``session_id``, whose new key is returned. With ``notify`` (the result of
+    `may_notify`) the former address gets a mail. If the user had confirmed the former address long
+    enough before (`former.may_restore`), a link in the mail takes the change back. There is no such
+    link if the link of an earlier change could restore ``address`` (`former.end_returned`). Raises
     `AddressTaken`, and `InvalidSignature` if the pending change has ended in the meantime.
     """
     old, new, cfg = user.email, read_address(address), ctx.settings
@@ -179,7 +179,8 @@ def _add_former(
 def propose_address(ctx: Context, user: User, email: str, cause: Cause | None = None) -> None:
     """Begin a change of address as an administrator, who may have mistyped the address.
 
-    A link goes to the new address. The present address stays in effect until the link is used, so
+    A link goes to the new address, and completes the change without a sign-in: the user may have
+    lost the present mailbox. The present address stays in effect until the link is used, so
     that another person who receives the mail cannot reset the password or delete the account before
     that. The present address gets a notice if it is confirmed. Raises `ValidationFailed` if
     ``email`` is not an e-mail address, `AddressTaken`, and `SignInEnded` for a disabled user.
@@ -189,7 +190,7 @@ def propose_address(ctx: Context, user: User, email: str, cause: Cause | None = 
     taken = found is not None and found.account.id != user.id
     if taken or former.is_reserved_apart(ctx.database, new.key, user.id):
         raise AddressTaken
-    present = _begin(ctx, user, new, cause)
+    present = _begin(ctx, user, new, cause, by_link=True)
     is_change = new.display != present
     recipient = Recipient(user.id, new.display)
     mail_link(ctx, recipient, choose_page(ctx), change=is_change, cause=cause)
@@ -261,10 +262,17 @@ def _replace(
     return changed
 
 
-def _begin(ctx: Context, user: Account | User, new: Identifier, cause: Cause | None = None) -> str:
+def _begin(
+    ctx: Context,
+    user: Account | User,
+    new: Identifier,
+    cause: Cause | None = None,
+    *,
+    by_link: bool,
+) -> str:
     """Make ``new`` the pending address; return the present address. Raises `SignInEnded`."""
     expires_at = clock.now() + ctx.settings.verification_expires_in
-    present = pending.begin(ctx.db, user.id, user.epoch, new.display, expires_at)
+    present = pending.begin(ctx.db, user.id, user.epoch, new.display, expires_at, by_link=by_link)
     details = _old_and_new(normalized_key("email", present), new.key, cause)
     record(ctx, Event.EMAIL_CHANGE_REQUESTED, user_id=user.id, details=details)
     return present

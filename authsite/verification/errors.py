@@ -25,6 +25,22 @@ class ExpiredSignature(ApiError):
     message = _("This link has expired. Request a new one.")
 
 
+class ChangeNotAuthenticated(ApiError):
+    summary = (
+        "The link completes a change of address that its user asked for, and the request has no "
+        "access token of this user with which `PUT /v1/user/email` would work."
+    )
+    status = 401
+    code = "unauthenticated"
+    message = _(
+        "This link completes a change of address. Sign in with the present address, and open the "
+        "link again. Applications send it with an access token of the user."
+    )
+
+    def __init__(self) -> None:
+        super().__init__(headers={"WWW-Authenticate": 'Bearer realm="authsite"'})
+
+
 class LoginNotConfirmed(InvalidGrant):
     """Confirmation is required: the password is right, but the address is not confirmed."""
 

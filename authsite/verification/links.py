@@ -69,8 +69,14 @@ def signed_url(ring: KeyRing, base_url: str, link: VerifiedLink) -> str:
 
 def short_token(ring: KeyRing, user_id: UUID, address: str, expires: datetime) -> str:
     """The token of the short link that confirms ``address``, until ``expires`` (whole seconds)."""
-    hashed = bytes.fromhex(address_hash(address))
-    return _LINK.seal(ring, user_id.bytes, hashed, expires=int(expires.timestamp()))
+    return token_of(ring, VerifiedLink(user_id, address_hash(address), int(expires.timestamp())))
+
+
+def token_of(ring: KeyRing, link: VerifiedLink) -> str:
+    """The token of the short link with this content."""
+    return _LINK.seal(
+        ring, link.user_id.bytes, bytes.fromhex(link.address_hash), expires=link.expires
+    )
 
 
 def read_token(ctx: Context, token: str) -> VerifiedLink:

@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.platform.addresses import masked
+from authsite.platform.addresses import masked, shown
 from authsite.platform.context import Context
 from authsite.platform.mail import outbox
 from authsite.platform.mail.builder import (
@@ -113,21 +113,25 @@ def build_link(job: MailJob) -> MailContent | None:
 def build_change_link(job: MailJob) -> MailContent | None:
     """The link that completes a change of address; None if the change has ended.
 
-    The recipient may be another person. So the mail names the present address only in part, and
-    has a second link that cancels the change.
+    The recipient may be another person. So the mail names both addresses, and has a second link
+    that cancels the change without a sign-in. What an administrator asked for is completed by the
+    link alone, and may have a wrong address: that mail names the present one only in part.
     """
     user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
     if user is None or not job.mail.expires_at or job.mail.address != user.pending_email:
         return None
     ring = job.services.keys[links.DECLINE]
     token = links.cancel_token(ring, user.id, user.epoch, user.pending_email)
-    return content_for(
+    content = content_for(
         user,
         job,
         link=_confirming_link(job, user.id, job.mail.expires_at),
-        about_address=masked(user.email),
+        about_address=shown(user.email),
         other_link=own_link(job, CANCEL_PAGE, token),
     )
+    if user.pending_by_link:
+        return replace(content, by_link=True, about_address=masked(user.email))
+    return content
 
 
 def _confirming_link(job: MailJob, user_id: UUID, expires: datetime) -> str:

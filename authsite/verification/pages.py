@@ -9,6 +9,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.platform.addresses import shown
 from authsite.platform.context import Context
+from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Body, Email, Token, Url
 from authsite.platform.http.errors import ApiError, FieldError
 from authsite.platform.http.forms import form_view, link_view
@@ -19,6 +20,7 @@ from authsite.platform.rate_limit import device_cookie
 from authsite.platform.request_state import Request
 from authsite.sign_in.factors.browser import target_of
 from authsite.sign_in.known_address import keep_address
+from authsite.sign_in.login_url import login_url
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.pages import lead_in
 from authsite.sign_in.pending_cookie import read_key
@@ -27,6 +29,7 @@ from authsite.users.account import Account
 from authsite.users.caller import signed_in
 
 from . import confirmation, links, service, undo
+from .errors import ChangeNotAuthenticated
 from .registered_browser import forget_registered, is_registered_here
 
 REQUEST_LINK = "authsite:templates/verification/request_link.jinja2"
@@ -41,13 +44,13 @@ class VerifyForm(Body):
     url: Url
 
 
-def show(request: Request) -> dict[str, Any]:
+def show(request: Request) -> dict[str, Any] | Response:
     """The page with a button if the link is valid; opening it does not use the link."""
     url = request.GET.get("url", "")
     return _page(request, lambda ctx: links.read_url(ctx, url))
 
 
-def show_again(request: Request) -> dict[str, Any]:
+def show_again(request: Request) -> dict[str, Any] | Response:
     """The page after an error, with the button if the link is still valid."""
     url = request.authsite.form_data.get("url", "")
     errors = request.authsite.form_errors
@@ -55,7 +58,7 @@ def show_again(request: Request) -> dict[str, Any]:
 
 
 @link_view("authsite.verify.link", VERIFY)
-def show_link(request: Request) -> dict[str, Any]:
+def show_link(request: Request) -> dict[str, Any] | Response:
     """The page of a short link; its form has the signed URL with the same content."""
     token = request.matchdict["token"]
     return _page(request, lambda ctx: links.read_token(ctx, token))
@@ -79,7 +82,15 @@ def verify(request: Request) -> dict[str, Any] | Response:
     """
     ctx, caller = request.authsite.ctx, signed_in(request)
     link = links.read_url(ctx, request.authsite.validated.url)
-    done = confirmation.redeem(ctx, link, session_id=caller.browser_uuid if caller else None)
+    try:
+        done = confirmation.redeem(
+            ctx,
+            link,
+            user_id=caller.acting_user().id if caller else None,
+            session_id=caller.browser_uuid if caller else None,
+        )
+    except ChangeNotAuthenticated:
+        return _sign_in_first(request, link)
     user = done.confirmed
     if user and not caller and is_registered_here(request, user):
         forget_registered(request)
@@ -104,11 +115,28 @@ def disown(request: Request) -> dict[str, Any]:
     return {"state": "disowned", "link": None}
 
 
+def _sign_in_first(request: Request, link: links.VerifiedLink) -> dict[str, Any] | Response:
+    """The way to the login, and back to the link; a page for another user who is signed in.
+
+    Nothing of the account is shown: the new mailbox may be another person's.
+    """
+    token = links.token_of(request.authsite.ctx.services.keys[links.LINK], link)
+    query = {"next": request.authsite.next} if request.authsite.next else {}
+    here = route_path(request, "authsite.verify.link", token=token, _query=query)
+    if signed_in(request):
+        return {
+            "state": "other_user",
+            "link": None,
+            "switch": login_url(request, here, prompt=True),
+        }
+    return see_other(request, login_url(request, here))
+
+
 def _page(
     request: Request,
     read: Callable[[Context], links.VerifiedLink],
     errors: Sequence[FieldError] = (),
-) -> dict[str, Any]:
+) -> dict[str, Any] | Response:
     ctx = request.authsite.ctx
     try:
         link = read(ctx)
@@ -118,6 +146,9 @@ def _page(
         request.response.status_int = error.status
         state = "expired" if error.code == "expired_signature" else "invalid"
         return {"state": state, "link": None, "lifetime": _lifetime(request)}
+    caller = signed_in(request)
+    if opened.completer and (caller is None or caller.acting_user().id != opened.completer):
+        return _sign_in_first(request, link)
     gone = any(item.code == "invalid_signature" for item in errors)
     ring, base_url = ctx.services.keys[links.PURPOSE], ctx.request_info.base_url
     url = None if gone else links.signed_url(ring, base_url, link)

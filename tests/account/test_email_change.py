@@ -29,6 +29,11 @@ def change(site, token, email=NEW, status=202, **fields):
     return site.http.put_json("/v1/user/email", body, headers=bearer(token), status=status)
 
 
+def complete(site, path, token, status=200):
+    """Use the link of a change, with a token of the user who asked for it."""
+    return site.http.get(path, headers=bearer(token), status=status)
+
+
 def errors_of(answer):
     return [(each["code"], each["field"]) for each in answer.json["errors"]]
 
@@ -59,7 +64,7 @@ def test_the_new_address_counts_once_its_link_was_used_and_the_old_one_is_notifi
     assert (user["email"], user["confirmed"]) == ("ann@example.com", True)
     site.login(site.client(), NEW, status=400)
 
-    site.http.get(path_in(site, mails[NEW]), status=200)
+    complete(site, path_in(site, mails[NEW]), token)
     user = site.me(site.login(site.client(), NEW)["access_token"]).json
     assert (user["email"], user["confirmed"]) == (NEW, True)
     site.login(site.client(), "ann@example.com", status=400)
@@ -68,7 +73,7 @@ def test_the_new_address_counts_once_its_link_was_used_and_the_old_one_is_notifi
 def test_the_link_used_again_is_200_and_one_event(site, token):
     change(site, token)
     [path] = paths_to(site, NEW)
-    site.http.get(path, status=200)
+    complete(site, path, token)
     site.http.get(path, status=200)
     assert site.events().count("email.changed") == 1
 
@@ -78,7 +83,7 @@ def test_an_unconfirmed_user_who_proves_the_new_address_is_confirmed(site):
     token = site.login(site.client())["access_token"]
     change(site, token)
     [path] = paths_to(site, NEW)
-    site.http.get(path, status=200)
+    complete(site, path, token)
     assert ann(site).email_verified_at is not None
 
 
@@ -157,7 +162,7 @@ def test_an_address_that_another_user_took_meanwhile_stays_theirs(site, token):
     change(site, token)
     [path] = paths_to(site, NEW)
     site.user(NEW)
-    assert errors_of(site.http.get(path, status=422)) == [("taken", "email")]
+    assert errors_of(complete(site, path, token, 422)) == [("taken", "email")]
     with site.db() as db:
         assert db.get(LoginName, "ann@example.com") is not None
     assert site.me(token).json["email"] == "ann@example.com"
@@ -171,7 +176,7 @@ def test_the_links_of_earlier_wishes_are_dead(site, token):
     [second] = paths_to(site, NEW)
     assert errors_of(site.http.get(first, status=403)) == [("invalid_signature", None)]
     assert site.me(token).json["email"] == "ann@example.com"
-    site.http.get(second, status=200)
+    complete(site, second, token)
     site.http.get(first, status=403)
     assert ann(site).email == NEW
 
@@ -186,7 +191,7 @@ def test_a_link_to_the_old_address_confirms_nothing_after_the_change(site):
     [old] = paths_to(site, "ann@example.com")
     change(site, token)
     [new] = paths_to(site, NEW)
-    site.http.get(new, status=200)
+    complete(site, new, token)
     assert errors_of(site.http.get(old, status=403)) == [("invalid_signature", None)]
     assert ann(site).email == NEW
 
@@ -202,7 +207,7 @@ def test_of_two_changes_at_once_no_link_of_one_proves_the_other_address(site):
         hers = paths_to(site, mine)
         together(partial(change, site, token, mine), partial(change, site, token, theirs))
         for path in hers + paths_to(site, mine):
-            site.http.get(path, status="*")
+            complete(site, path, token, "*")
         assert proved(site) <= {"ann@example.com", *(f"eve{n}@example.org" for n in range(5))}
 
 
@@ -217,8 +222,8 @@ def test_a_link_used_while_a_change_is_pending_confirms_its_own_address_only(sit
         request_again = partial(
             change, site, token, theirs, status="*"
         )  # 401 if the link came first
-        together(partial(site.http.get, path, status="*"), request_again)
-        site.http.get(path, status="*")
+        together(partial(complete, site, path, token, "*"), request_again)
+        complete(site, path, token, "*")
         assert proved(site) <= {"ann@example.com", *(f"eve{n}@example.org" for n in range(5))}
 
 

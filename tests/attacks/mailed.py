@@ -6,7 +6,7 @@ from hypothesis.stateful import rule
 from .accounts import Accounts
 from .checks import addresses, numbers, pick
 from .driver import BASE, signed_url
-from .things import INTRUDER, OWNER, person_at
+from .things import INTRUDER, OWNER, Personal, Session, person_at
 
 RESET_PAGE = f"{BASE}/password/reset"
 MAILED = 5  # `forgot-email` and `verification-email`
@@ -72,7 +72,12 @@ class Mailed(Accounts):
             answer = self.driver.submit("/email/verify", {"url": BASE + url},
                                         person=person, key=key)  # fmt: skip
         else:
-            answer = self.driver.send(method, url, person=person)
+            holder = self._token_of(person, session) if method != "HEAD" else None
+            token = holder and (holder if isinstance(holder, Personal) else holder.last)
+            text = holder and (holder.token if isinstance(holder, Personal) else token.access)
+            answer = self.driver.send(method, url, person=person, token=text)
+            allowed = holder is not None and holder.user is user and token.opens(self.now)
+            may_complete = allowed and not isinstance(holder, Personal)
         if method == "HEAD":
             assert answer.status_int == (200 if self.now < link.expires else 403)
             return
@@ -87,11 +92,24 @@ class Mailed(Accounts):
                 user.confirmed = True
                 self.happened("user.confirmed")
                 self.deliver(user, (user.email, "welcome"))
+        elif method == "page" and not stays:
+            signed_in = session is not None and session.opens(self.now)
+            assert answer.status_int == (200 if signed_in else 303)
+        elif method != "page" and not may_complete:
+            assert answer.status_int == 401
         elif not self.model.is_free(link.proves, self.now, for_user=user):
             assert answer.status_int == 422
         else:
             assert answer.status_int == 200
             self._complete(link, stays, answer)
+
+    def _token_of(self, person, which):
+        """A sign-in of an application that the person has, or None."""
+        mine = [
+            each for each in self.model.sign_ins()
+            if each.user and person in each.holders and not isinstance(each, Session)
+        ]  # fmt: skip
+        return pick([None, *mine], which)
 
     def _complete(self, link, stays, answer):
         user, old = link.user, link.user.email

@@ -36,8 +36,8 @@ SCHEMA = json.loads((CHECKOUT / "docs/export.schema.json").read_text())
 # Columns that are not facts about a user: counters, and what is pending.
 INTERNAL = {
     "User": "epoch recovery_version recognition_version"
-    " pending_email pending_epoch pending_expires_at pending_asked_at links_ended_at labels"
-    " factor_version",
+    " pending_email pending_epoch pending_expires_at pending_asked_at pending_by_link"
+    " links_ended_at labels factor_version",
     "TotpFactor": "",
     "Passkey": "",
     "RecoveryCode": "",

@@ -208,7 +208,7 @@ def change_address(site):
         user = users.find(db, "ann@example.com")
     ring = site.app.registry["authsite"].keys[PURPOSE]
     link = sign(ring, "", user.id, "anna@example.com", clock.now() + HOUR)
-    site.http.get(link, status=200)
+    site.http.get(link, headers=bearer(access), status=200)
 
 
 def disable_and_enable(site):

@@ -14,6 +14,7 @@ from authsite.platform.mail import outbox
 from authsite.platform.mail.models import OutboxMessage
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.mail.sender import open_sender, send_batch
+from authsite.verification import links
 from tests.support.acting import acting
 
 
@@ -56,8 +57,12 @@ def token_in(link):
 
 
 def signed_url(site, mail):
-    """The signed URL that the page of a short link sends with its form."""
-    return site.http.get(link_in(mail), status=200).forms[0]["url"].value
+    """The signed URL with the content of a short link, which our own page sends with its form."""
+    services = site.app.registry["authsite"]
+    with site.db() as db:
+        link = links.read_token(acting(db, services), token_in(mail_link := link_in(mail)))
+    base_url = mail_link.partition("/email/")[0]
+    return links.signed_url(services.keys[links.PURPOSE], base_url, link)
 
 
 def reset_fields(site, mail):

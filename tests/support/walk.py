@@ -156,7 +156,7 @@ def an_account(site, keys):
                        status=422)  # fmt: skip
     for mail in site.mails():
         if mail["To"] == "bob@example.org":
-            site.http.get(signed(site, mail))
+            site.http.get(signed(site, mail), headers=headers)
     headers = bearer(site.login(keys, "bob@example.org")["access_token"])
     personal_tokens(site, headers)
     connected_applications(site, headers)

@@ -99,7 +99,7 @@ def test_reset_links_that_were_mailed_before_or_after_the_backup_are_dead(site):
 def test_a_change_of_address_that_was_canceled_is_over(site):
     with site.db() as db:
         in_an_hour = clock.now() + timedelta(hours=1)
-        pending.begin(db, site.ann.id, site.ann.epoch, "eve@example.org", in_an_hour)
+        pending.begin(db, site.ann.id, site.ann.epoch, "eve@example.org", in_an_hour, by_link=False)
     backup = rows_of(site)
     with site.db() as db:
         pending.end(db, site.ann.id)

@@ -66,7 +66,11 @@ def test_a_pending_change_is_found_while_its_link_is_valid_and_the_epoch_is_the_
 def test_a_pending_change_begins_for_one_user_at_the_epoch_of_the_check(site, ann):
     def begin(user_id, epoch):
         expires_at = clock.now() + 2 * HOUR
-        return change(site, lambda db: pending.begin(db, user_id, epoch, "c@x.org", expires_at))
+
+        def ask(db):
+            return pending.begin(db, user_id, epoch, "c@x.org", expires_at, by_link=False)
+
+        return change(site, ask)
 
     assert begin(ann.id, 5) == ("ann@example.com", {ann.id})
     for user_id, epoch in ((UNKNOWN, 5), (ann.id, 4), (ann.id, 6)):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from authsite.users.models import User
-from tests.account.test_email_change import NEW, change, errors_of, path_in
+from tests.account.test_email_change import NEW, change, complete, errors_of, path_in
 from tests.support.mails import html_of, link_in, text_of
 from tests.support.pages import csrf_of, sign_in, submit
 from tests.support.site import PASSWORD, bearer
@@ -32,7 +32,7 @@ class Story:
         self.link = cancel_link(self.notice)
 
     def complete(self, status=200):
-        return self.site.http.get(self.path, status=status)
+        return complete(self.site, self.path, self.token, status)
 
     def now(self):
         with self.site.db() as db:

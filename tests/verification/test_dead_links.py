@@ -8,6 +8,7 @@ import pytest
 from authsite.users import service as users
 from tests.account.test_email_change import change, paths_to
 from tests.support.acting import acting
+from tests.support.pages import sign_in
 from tests.support.site import bearer
 
 NEW = "a purple wolf at tea 77"
@@ -70,6 +71,7 @@ def test_the_page_of_an_ended_change_of_address_shows_it(site):
     change(site, token)
     [path] = paths_to(site, "anna@example.org")
     page = f"/email/verify?url={quote(f'http://localhost{path}', safe='')}"
+    sign_in(site)
     assert site.http.get(page, status=200).forms
     site.http.delete("/v1/user/email/pending", headers=bearer(token), status=204)
     assert "does not work" in site.http.get(page, status=403).text

@@ -71,7 +71,10 @@ def test_the_link_of_a_change_deletes_no_account(site):
     change(site, token)
     [path] = paths_to(site, "anna@example.org")
     url = f"http://localhost{path}"
-    assert BUTTON not in site.http.get(f"/email/verify?url={quote(url, safe='')}").text
+    page = f"/email/verify?url={quote(url, safe='')}"
+    assert BUTTON not in site.http.get(page).follow().text
+    sign_in(site)
+    assert BUTTON not in site.http.get(page, status=200).text
     assert press(site, url).status_int == 403
     assert users_left(site) == {"ann@example.com"}
 

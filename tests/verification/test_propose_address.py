@@ -8,9 +8,9 @@ from authsite.users import service as users
 from authsite.users.errors import SignInEnded
 from authsite.users.models import User
 from authsite.verification.email_change import propose_address, set_address
-from tests.account.test_email_change import path_in
+from tests.account.test_email_change import change, complete, path_in, paths_to
 from tests.support.acting import acting
-from tests.support.mails import text_of
+from tests.support.mails import link_in, text_of
 from tests.verification.test_disown import BUTTON, press, users_left
 
 pytestmark = pytest.mark.both_databases
@@ -48,6 +48,28 @@ def test_once_its_link_is_used_it_is_the_address_of_the_account(site):
     site.http.get(path_in(site, propose(site, site.user(confirmed=True))[NEW]), status=200)
     assert users_left(site) == {NEW}
     assert forgot(site, NEW) == [NEW]
+
+
+def test_the_page_of_its_link_needs_no_sign_in_and_says_what_ended(site):
+    mail = propose(site, site.user(confirmed=True))[NEW]
+    page = site.http.get(link_in(mail), status=200)
+    assert "a…@example.com" in page.text
+    assert "ann@example.com" not in page.text + text_of(mail)
+    done = page.forms[0].submit()
+    assert done.html.h1.text == "Your e-mail address was changed"
+    assert f"Sign in with {NEW}. You were signed out everywhere." in done.html.main.get_text()
+    assert site.http.get("/login").forms[0]["username"].value == NEW
+
+
+def test_what_the_user_asks_for_then_is_completed_by_the_user_alone(site):
+    """Also if it is the address that the administrator had entered."""
+    propose(site, site.user(confirmed=True))
+    token = site.login(site.client())["access_token"]
+    change(site, token, NEW)
+    [path] = paths_to(site, NEW)
+    site.http.get(path, status=401)
+    complete(site, path, token)
+    assert users_left(site) == {NEW}
 
 
 def test_an_unconfirmed_present_address_gets_no_notice(site):

@@ -29,8 +29,8 @@ class MailContent:
     program and the system of the request that caused the mail; `rendering` cleans these.
     ``about_address``: an address as it is shown. ``language``: the one that is stored for the user,
     if there is one. ``code``: the one to type. ``password_known``: who caused the mail knows
-    the user's password. The site, the address, the lifetime, the client address and the date come
-    from the settings and the row.
+    the user's password. ``by_link``: the link alone is enough, without a sign-in. The site, the
+    address, the lifetime, the client address and the date come from the settings and the row.
     """
 
     template: str
@@ -43,6 +43,7 @@ class MailContent:
     language: str | None = None
     code: str | None = None
     password_known: bool = False
+    by_link: bool = False
 
 
 # Called right before sending. None: the mail is not needed any more (the address is confirmed).

@@ -148,6 +148,7 @@ def _values(
         "other_link": content.other_link,
         "code": content.code,
         "password_known": content.password_known,
+        "by_link": content.by_link,
         "name": tame_name(content.name),
         "about": tame_name(content.about),
         "about_address": content.about_address,
