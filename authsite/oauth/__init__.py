@@ -6,7 +6,7 @@ from uuid import UUID
 
 from authsite.platform.context import Context
 from authsite.platform.db.transaction import READING_PATHS
-from authsite.platform.http import cors
+from authsite.platform.http import cors, cross_site
 from authsite.platform.http.api_metadata import Tag
 from authsite.platform.request_state import Request
 from authsite.sign_in.factors.notices import SIGN_INS
@@ -54,9 +54,11 @@ def includeme(config: "Configurator") -> None:
     config.add_route(
         "authsite.logout.bare", "/v1/logout", guard="api", unconfirmed=True, unenrolled=True
     )
+    of_clients = Origins().allows
+    cross_site.trust(config, of_clients)
     cors.open_to(
         config,
-        Origins().allows,
+        of_clients,
         "authsite.oauth.token",
         "authsite.oauth.revoke",
         "authsite.oauth.userinfo",

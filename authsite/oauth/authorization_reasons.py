@@ -48,7 +48,10 @@ class Reason(DenialReason):
     DOCUMENT_BUSY = Texts(
         "document_busy",
         "temporarily_unavailable",
-        "The document of the client was not fetched: as many are under way as may be at a time.",
+        (
+            "The document of the client was not fetched: as many are under way as may be at a "
+            "time, or the request came in a frame, as an image or from a script."
+        ),
         _("Too many people are signing in to new applications. Try again in a minute."),
         (
             "The document of the client was not fetched, since too many are fetched now. Try "
@@ -387,6 +390,36 @@ class Reason(DenialReason):
     )
 
     # Ours.
+    NOT_A_PAGE = Texts(
+        "not_a_page",
+        INVALID,
+        (
+            "A request that is too long for a URL came in a frame, as an image or from a script: "
+            "nothing is stored for it."
+        ),
+        _(
+            "This request is too long to be answered within another page. Open the application in "
+            "a window of its own."
+        ),
+        (
+            "A request that is too long for a URL is answered only in a window of the browser, not "
+            "in a frame. Send a shorter one, or lead the browser here."
+        ),
+    )
+    UNAVAILABLE = Texts(
+        "unavailable",
+        "temporarily_unavailable",
+        (
+            "With `prompt=none`: the request was over a limit, or the database did not answer. The "
+            "log says which."
+        ),
+        _("Signing in to applications does not work now. Try again in a few minutes."),
+        (
+            "The request was over a limit, or the service cannot answer now. Send it again in a "
+            "minute. The operator of authsite finds the reason in the log."
+        ),
+        503,
+    )
     NO_KEY = Texts(
         "no_key",
         "temporarily_unavailable",
@@ -401,10 +434,14 @@ class Reason(DenialReason):
 
 
 class AnswerTo(NamedTuple):
-    """Where an answer goes: a redirect URI of the client, and the ``state`` of the request."""
+    """Where an answer goes: a redirect URI of the client, and the ``state`` of the request.
+
+    ``silent``: the request is one with ``prompt=none``, whose answer no person sees.
+    """
 
     redirect_uri: str
     state: str | None
+    silent: bool = False
 
 
 class Refused(Exception):

@@ -18,6 +18,7 @@ from authsite.guards.errors import (
 )
 from authsite.platform.http.bodies import WORDS, Body, as_invalid_request, validate
 from authsite.platform.http.body_values import FORM, JSON
+from authsite.platform.http.cross_site import CrossOrigin, is_json_only
 from authsite.platform.http.errors import (
     ApiError,
     FieldError,
@@ -30,6 +31,7 @@ from authsite.platform.http.errors import (
     ValidationFailed,
 )
 from authsite.platform.http.host import BadHost
+from authsite.platform.http.methods import SAFE_METHODS
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.settings import Settings
 from authsite.sign_in.errors import (
@@ -56,6 +58,7 @@ def errors_of(endpoint: Endpoint, cfg: Settings) -> list[ApiError]:
         BadHost(),
         *_by_guard(endpoint, cfg),
         *_by_permission(endpoint, cfg),
+        *_by_origin(endpoint),
         *_by_query(endpoint),
         *_by_body(endpoint),
         *_declared(endpoint, cfg),
@@ -102,6 +105,15 @@ def _by_permission(endpoint: Endpoint, cfg: Settings) -> Iterator[ApiError]:
     yield PermissionMissing(permission_scope(permission))
     age = PROOF_LIFETIME if endpoint.options.get("recent") else None
     yield InsufficientUserAuthentication(age, cfg.admin_acr)
+
+
+def _by_origin(endpoint: Endpoint) -> Iterator[ApiError]:
+    """The error of a page of another site; that of a view with a cookie is declared."""
+    asks_token = endpoint.rules.guard is not None and not endpoint.rules.anonymous
+    if endpoint.method in SAFE_METHODS or asks_token or is_json_only(endpoint.options):
+        return
+    if "cross_site_error" not in endpoint.options:
+        yield CrossOrigin()
 
 
 def _by_query(endpoint: Endpoint) -> Iterator[ApiError]:

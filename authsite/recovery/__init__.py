@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from authsite.platform.http import cross_site
 from authsite.platform.http.api_metadata import Tag
 
 from . import mails
@@ -24,6 +25,12 @@ def includeme(config: "Configurator") -> None:
     separator = "-" if cfg.variant == "B" else "/"
     config.add_route("authsite.recovery.forgot", f"/v1/password{separator}forgot", errors="json")
     config.add_route("authsite.recovery.reset", f"/v1/password{separator}reset", errors="json")
+    cross_site.trust_pages(
+        config,
+        lambda cfg: (*cfg.allowed_reset_password_urls, cfg.users_reset_password_url),
+        "authsite.recovery.forgot",
+        "authsite.recovery.reset",
+    )
     config.add_route("authsite.forgot.page", "/password/forgot")
     config.add_route("authsite.reset.page", "/password/reset")
     config.add_route("authsite.reset.check", "/password/reset/check")

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from authsite.platform.audit.failure_reasons import FailureReason
+from authsite.platform.http import cross_site
 from authsite.platform.http.api_metadata import Tag
 
 from . import mails
@@ -32,6 +33,12 @@ def includeme(config: "Configurator") -> None:
     )
     config.add_route(
         "authsite.verification.verify", "/v1/email/verify/{user_id}/{hash}", errors="json"
+    )
+    cross_site.trust_pages(
+        config,
+        lambda cfg: (*cfg.allowed_verify_email_urls, cfg.users_confirm_email_url),
+        "authsite.verification.notification",
+        "authsite.verification.verify",
     )
     config.add_route("authsite.verify.page", "/email/verify")
     config.add_route("authsite.disown.page", "/email/verify/disown")

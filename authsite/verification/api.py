@@ -91,6 +91,7 @@ def notification(request: Request) -> Message:
 @view_config(
     route_name="authsite.verification.verify",
     request_method=("GET", "POST"),
+    spends=True,
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )

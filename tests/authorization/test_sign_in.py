@@ -147,7 +147,7 @@ def test_the_code_becomes_tokens(issuer, app):
     assert tokens["active"] is False or tokens["sub"] == str(ann.id)
 
 
-def test_without_a_usable_key_there_is_a_page(database_url):
+def test_without_a_usable_key_there_is_a_page_or_an_answer(database_url):
     first = Site(database_url, **OPENID)  # a process that has read no keys yet
     databases.empty(first.database)
     app = application(first)
@@ -155,7 +155,9 @@ def test_without_a_usable_key_there_is_a_page(database_url):
     with first.db() as db:
         db.execute(text("UPDATE signing_keys SET private = 'x'"))
     site = Site(database_url, **OPENID)
-    answer = authorize(site, app, prompt="none")
+    told = answer_of(authorize(site, app, prompt="none"))  # no person would see a page
+    assert (told["error"], told["state"]) == ("temporarily_unavailable", "st-1")
+    answer = authorize(site, app)
     assert answer.status_int == 503
     assert answer.headers["X-Request-Id"] in answer.text
     assert "Try again in a few minutes" in answer.text

@@ -129,5 +129,6 @@ def test_scripts_of_a_browser_client_may_read_the_answer(site):
     assert answer.headers["Access-Control-Allow-Origin"] == origin
     assert "Access-Control-Allow-Credentials" not in answer.headers
     other = {"Origin": "https://other.example.org"}
-    answer = site.http.post(f"{BASE}/v1/oauth/device", form, headers=other)
+    answer = site.http.post(f"{BASE}/v1/oauth/device", form, headers=other, status=403)
+    assert answer.json["error"] == "cross_origin"
     assert "Access-Control-Allow-Origin" not in answer.headers

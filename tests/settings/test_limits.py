@@ -15,6 +15,7 @@ def test_limits_have_the_defaults_of_the_contract_and_can_be_changed_one_by_one(
         "provider-failures": "20/10 minutes",
         "client-auth": "20/minute",
         "authorize-address": "60/minute",
+        "authorize-user": "120/minute, 2000/hour",
         "device-start": "30/hour",
         "device-code": "10/15 minutes",
         "registration-address": "20/hour",

@@ -7,7 +7,14 @@ from urllib.parse import parse_qsl, urlsplit
 
 from webtest import TestApp
 
-from authsite.sign_in.methods.provider import ProviderRefused, Purpose, Start, begin, finish
+from authsite.sign_in.methods.provider import (
+    ProviderRefused,
+    Purpose,
+    Start,
+    begin,
+    came_back,
+    finish,
+)
 from tests.support.fake_provider import fake_provider
 from tests.support.host import HostSite
 
@@ -89,7 +96,7 @@ class Trips:
     def _back(self, request):
         provider = self.values[request.matchdict["name"]]
         try:
-            returned = finish(request, provider)
+            returned = finish(request, provider, came_back(request, provider))
         except ProviderRefused as error:
             return _refused(request, error)
         found = {**returned.provided._asdict(), **returned.start._asdict()}

@@ -74,7 +74,9 @@ def explain(request: Request) -> dict[str, Any]:
     return {"rows": rows, "denied": denied, "request_id": request_id}
 
 
-@view_config(route_name="authsite.admin.audit.csv", request_method="GET", admin="exports:read")
+@view_config(
+    route_name="authsite.admin.audit.csv", request_method="GET", spends=True, admin="exports:read"
+)
 def export(request: Request) -> Response:
     """The events that the filters find as a table."""
     ctx, by = request.authsite.ctx, administrator_of(request)

@@ -76,7 +76,7 @@ def check(ctx: Context, sent: Parameters) -> Checked:
     except Refused as refused:
         refused.client = client
         raise
-    answer_to = AnswerTo(redirect_uri, request.state_of(sent))
+    answer_to = AnswerTo(redirect_uri, request.state_of(sent), sent.silent)
     try:
         return _rest(ctx, sent, client, answer_to)
     except Refused as refused:
@@ -140,7 +140,10 @@ def _rest(ctx: Context, sent: Parameters, client: RegisteredClient, answer_to: A
 
 
 def require_key(ctx: Context, checked: Checked) -> None:
-    """Raise `Refused`, for a page, if the ID token of the request could not be signed."""
+    """Raise `Refused` if the ID token of the request could not be signed.
+
+    It is for a page, except with ``prompt=none``.
+    """
     if not checked.request.openid:
         return
     try:
@@ -148,6 +151,7 @@ def require_key(ctx: Context, checked: Checked) -> None:
     except ApiError:
         refused = Refused(Reason.NO_KEY)
         refused.client = checked.client
+        refused.answer_to = checked.answer_to if checked.answer_to.silent else None
         raise refused from None
 
 

@@ -53,13 +53,13 @@ def wants_registration(ctx: Context, sent: Parameters) -> bool:
     return CREATE in sent.words("prompt") and ctx.settings.registration_open
 
 
-def fetch(ctx: Context, url: str) -> None:
+def fetch(ctx: Context, url: str, *, only_stored: bool) -> None:
     """Have the client up to date, for a signed-in user. Raises `Refused`.
 
     Outside of a transaction; see `service.bring_up_to_date`.
     """
     try:
-        service.bring_up_to_date(ctx, url)
+        service.bring_up_to_date(ctx, url, only_stored=only_stored)
     except DocumentRefused as refused:
         details = {"document": url[:MAX_SHOWN], "why": refused.why}
         raise Refused(REASONS[refused.problem], details=details) from None

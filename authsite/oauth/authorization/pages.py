@@ -3,14 +3,18 @@
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
+from structlog import get_logger
 
 from authsite.oauth.authorization_reasons import Reason, Refused
 from authsite.oauth.scopes import parse
 from authsite.platform.db.transaction import commit_and_begin, transaction
 from authsite.platform.http.address import route_path
-from authsite.platform.http.errors import ApiError
+from authsite.platform.http.cross_site import is_navigation
+from authsite.platform.http.error_views import STORAGE_ERRORS
+from authsite.platform.http.errors import ApiError, TemporarilyUnavailable
 from authsite.platform.http.forms import set_errors
 from authsite.platform.http.rendering import found, render_page, see_other
+from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 from authsite.sign_in.confirm_url import confirm_url
 from authsite.sign_in.errors import InsufficientUserAuthentication
@@ -38,11 +42,13 @@ from .onward import take_language
 from .refused import refuse
 from .service import SignedIn, Visit
 
+log = get_logger("authsite.oauth")
+
 CONFIRM = "authsite:templates/authorization/confirm.jinja2"
 ROUTE = "authsite.authorize"
 
 
-@view_config(route_name=ROUTE, request_method="GET", permission=NO_PERMISSION_REQUIRED)
+@view_config(route_name=ROUTE, request_method="GET", spends=True, permission=NO_PERMISSION_REQUIRED)
 def authorize(request: Request) -> Response:
     """Check the request, and lead to the page that is needed, or back to the application."""
     if request.method == "HEAD":  # a safe method: the code is for the GET
@@ -102,8 +108,21 @@ def _go_on(request: Request, incoming: Incoming, form: Form | None = None) -> Re
             return _sign_in_first(request, incoming)
         if request.method == "POST":
             commit_and_begin(request)  # the document is fetched outside of a transaction
-        documents.fetch(ctx, url)
+        documents.fetch(ctx, url, only_stored=not is_navigation(request))
     checked = check(ctx, incoming.sent)
+    if not checked.request.silent:
+        return _next_step(request, incoming, checked, form)
+    try:
+        return _next_step(request, incoming, checked, form)
+    except (TooManyAttempts, TemporarilyUnavailable, *STORAGE_ERRORS) as error:
+        log.warning("silent_request_failed", error=type(error).__name__, cause=str(error)[:200])
+        raise service.refused(checked, Reason.UNAVAILABLE) from None
+
+
+def _next_step(
+    request: Request, incoming: Incoming, checked: Checked, form: Form | None
+) -> Response:
+    ctx = request.authsite.ctx
     take_language(request, incoming.sent)
     require_key(ctx, checked)
     visit = visit_of(request, incoming, form)
@@ -258,6 +277,8 @@ def _again(request: Request, incoming: Incoming, **ours: str) -> Response:
 def _stored(request: Request, incoming: Incoming) -> Incoming:
     ctx = request.authsite.ctx
     if incoming.reference is None:
+        if not is_navigation(request):
+            raise Refused(Reason.NOT_A_PAGE)
         ctx.limits.count(LIMIT, ctx.limits.address)
     with transaction(request):
         return continuation.store(ctx, incoming)

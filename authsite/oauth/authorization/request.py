@@ -49,6 +49,11 @@ class Parameters(NamedTuple):
         """Whether the whole is longer than a request may be."""
         return len(self.query) > MAX_REQUEST
 
+    @property
+    def silent(self) -> bool:
+        """Whether ``prompt`` has `NONE`, as far as it can be read."""
+        return NONE in self.values.get("prompt", "").split() and "prompt" not in self.repeated
+
     def once(self, name: str) -> str | None:
         """The value of a parameter, or None. Raises `Refused` if it is there more than once."""
         if name in self.repeated:

@@ -253,8 +253,9 @@ def give_consent(ctx: Context, checked: Checked, who: SignedIn) -> None:
 
     Nothing is stored where no consent is needed.
 
-    Raises `Refused` if no group of the user gives any of it.
+    Raises `Refused` if no group of the user gives any of it, and `TooManyAttempts`.
     """
+    consents.count(ctx, who.account.id)
     if checked.needs_consent:
         held = held_scope(ctx, checked, who)
         consents.give(ctx, who.account.id, checked.client.id, held, checked.audience)
@@ -263,8 +264,10 @@ def give_consent(ctx: Context, checked: Checked, who: SignedIn) -> None:
 def grant(ctx: Context, checked: Checked, who: SignedIn) -> str | None:
     """A code; None if the consent was withdrawn, or the user or the client deleted, just now.
 
-    Call it outside of a transaction: it has one, which is committed on return.
+    Call it outside of a transaction: it has one, which is committed on return. Raises
+    `TooManyAttempts`.
     """
+    consents.count(ctx, who.account.id)
     account, asked = who.account, checked.request
     return codes.store(
         ctx,
@@ -283,7 +286,8 @@ def grant(ctx: Context, checked: Checked, who: SignedIn) -> str | None:
 
 
 def deny(ctx: Context, checked: Checked, account: Account) -> None:
-    """Record that the user does not allow it."""
+    """Record that the user does not allow it. Raises `TooManyAttempts`."""
+    consents.count(ctx, account.id)
     record(ctx, Event.AUTHORIZATION_DENIED, user_id=account.id, client_id=checked.client.id)
 
 

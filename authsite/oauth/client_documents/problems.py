@@ -8,7 +8,7 @@ class Problem(Enum):
 
     UNREACHABLE = "there is no answer that can be used"
     INVALID = "the document does not describe a client of this URL"
-    BUSY = "too many documents are being fetched at the moment"
+    BUSY = "the document may not be fetched at the moment"
 
 
 class DocumentRefused(Exception):

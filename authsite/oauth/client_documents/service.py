@@ -21,6 +21,7 @@ from authsite.platform.runtime import clock
 
 from .document import ClientDocument, parse
 from .fetching import fetch
+from .problems import DocumentRefused, Problem
 
 ADDRESS = "document-address"  # a limit
 
@@ -39,19 +40,22 @@ STORED_DOCUMENT = PreparedQuery(
 )
 
 
-def bring_up_to_date(ctx: Context, url: str) -> None:
+def bring_up_to_date(ctx: Context, url: str, *, only_stored: bool = False) -> None:
     """Fetch the document at ``url`` unless what was fetched before still counts, and store it.
 
     For a signed-in user alone, with a URL that `client_urls.usable` accepts. It has a separate
     transaction, which is committed on return; call it outside of another one. The document of a
     client that was disabled here is not fetched. Raises `DocumentRefused`, `TooManyAttempts` and
-    `FeatureNotOpen`. Then nothing has changed: tokens of before go on.
+    `FeatureNotOpen`. Then nothing has changed: tokens of before go on. ``only_stored``: nothing is
+    fetched, and a document that would have to be is refused as `Problem.BUSY`.
     """
     stored, now = STORED_DOCUMENT.one(ctx.database, url=url), clock.now()
     if stored and stored.disabled_at is not None:
         return
     if stored and stored.document_expires_at and stored.document_expires_at > now:
         return
+    if only_stored:
+        raise DocumentRefused(Problem.BUSY, "the request is no navigation of a browser")
     ctx.limits.count(ADDRESS, ctx.limits.address)
     fetched = fetch(ctx.services, url)
     document = parse(url, fetched.body, ctx.settings.private_schemes)

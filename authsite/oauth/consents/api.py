@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from authsite.oauth.parameters import RESOURCE
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
+from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_client_id
@@ -105,7 +106,7 @@ def list_consents(request: Request) -> list[ConsentAnswer]:
         "Its tokens of this user end at once. The next time that it signs the user in, it asks "
         "again."
     ),
-    errors=(UnknownConsent, UserRequired),
+    errors=(UnknownConsent, UserRequired, TooManyAttempts(60)),
     path=ConsentPath,
 )
 def withdraw(request: Request) -> Response:

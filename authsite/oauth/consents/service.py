@@ -30,6 +30,7 @@ from authsite.platform.audit.service import About, record, record_all
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
+from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.users import service as users
 
@@ -40,6 +41,7 @@ NOTHING_ALLOWED = ("",)
 in."""
 RECENT = timedelta(days=7)  # how long before a recovery an intruder may have allowed something
 MAX_LISTED = 500  # administrators register clients: a user has consents to few of them
+LIMIT = "authorize-user"
 WITHDRAWN = "consent withdrawn"  # the column has 32 characters
 
 
@@ -165,12 +167,21 @@ def _missing_scopes(found: Allowed | None, scope: str) -> tuple[str, ...]:
     return tuple(each for each in parse(scope) if each not in allowed)
 
 
+def count(ctx: Context, user_id: UUID) -> None:
+    """Count what the user allows, denies or withdraws, since each is a row of the audit trail.
+
+    One request counts once. Call it before the request has written anything. Raises
+    `TooManyAttempts`.
+    """
+    ctx.limits.count(LIMIT, limit_subject(user_id))
+
+
 def give(
     ctx: Context, user_id: UUID, client_id: UUID, scope: str, audience: str | None = None
 ) -> None:
     """Allow a client ``scope``, and tokens for the resource, besides what it was allowed before.
 
-    Recorded if it is more.
+    Recorded if it is more. The caller has counted it (`count`).
     """
     # So that of two requests neither writes over what the other one adds.
     users.lock(ctx.db, user_id)
@@ -235,8 +246,10 @@ def list_of(ctx: Context, user_id: UUID) -> list[ListedConsent]:
 def withdraw(ctx: Context, user_id: UUID, client_id: UUID) -> bool:
     """Withdraw what the user has allowed a client, and end its tokens; whether there was a consent.
 
-    Its token families of this user end, and codes that it has not redeemed yet.
+    Its token families of this user end, and codes that it has not redeemed yet. Raises
+    `TooManyAttempts` (`count`).
     """
+    count(ctx, user_id)
     return bool(_withdraw(ctx, user_id, Consent.client_id == client_id))
 
 

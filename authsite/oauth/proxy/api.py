@@ -100,6 +100,7 @@ CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient)
 @view_config(
     route_name="authsite.proxy.login",
     request_method="POST",
+    cross_site_error=ForeignOrigin,
     body=LoginBody,
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
@@ -107,6 +108,7 @@ CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient)
 @view_config(
     route_name="authsite.proxy.users_login",
     request_method="POST",
+    cross_site_error=ForeignOrigin,
     body=LoginBody,
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
@@ -133,7 +135,6 @@ CLIENT_ERRORS = (UnknownProxy, InvalidClient, UnauthorizedClient)
 )
 def login(request: Request) -> TokenAnswer:
     """Log in with the configured client; set the refresh cookies and the device cookie."""
-    cookie.require_same_site(request)
     ctx = request.authsite.ctx
     body: LoginBody = request.authsite.validated
     client = service.authenticate_configured(ctx, request.matchdict["client"])
@@ -152,6 +153,7 @@ def logged_in(request: Request, pair: TokenPair, requested_scope: str | None) ->
 @view_config(
     route_name="authsite.proxy.refresh",
     request_method="POST",
+    cross_site_error=ForeignOrigin,
     body=RefreshBody,
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
@@ -179,7 +181,6 @@ def logged_in(request: Request, pair: TokenPair, requested_scope: str | None) ->
 )
 def refresh(request: Request) -> TokenAnswer:
     """Refresh with the token of the body, else of the cookie; set the new refresh cookies."""
-    cookie.require_same_site(request)
     ctx = request.authsite.ctx
     body: RefreshBody = request.authsite.validated
     client = service.authenticate_configured(ctx, request.matchdict["client"])

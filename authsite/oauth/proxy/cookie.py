@@ -62,22 +62,6 @@ def read_token(request: Request) -> str | None:
     return max(fitting)[1]
 
 
-def require_same_site(request: Request) -> None:
-    """Raise `ForeignOrigin` if a page of another site sent ``request``.
-
-    SameSite=Strict withholds the cookie from other sites, but not from other origins of the same
-    site. Any site could *set* one by a form, which would sign a visitor in to another account
-    (login CSRF, OWASP). Programs other than browsers send neither header.
-    """
-    origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
-    if origin is None and site is None:
-        return
-    if site in ("same-origin", "none"):
-        return
-    if origin not in (request.authsite.address.origin, *request.authsite.settings.cors_origins):
-        raise ForeignOrigin
-
-
 def _fitting(request: Request, text: str) -> Token | None:
     """The refresh token ``text``, expired or not, if the browser has the witness of its family."""
     token = decode_expired(request.authsite.services.keys, REFRESH, text)

@@ -10,6 +10,7 @@ from . import (
     assets,
     bodies,
     cookies,
+    cross_site,
     error_formats,
     error_views,
     headers,
@@ -19,6 +20,7 @@ from . import (
     local,
     methods,
     own_files,
+    prefetch,
     proxies,
     request_facts,
     return_to,
@@ -50,6 +52,18 @@ def includeme(config: Configurator) -> None:
     config.add_route_predicate("local", local.LocalPredicate)
     config.add_route_predicate("errors", error_formats.ErrorsOption)
     config.add_tween("authsite.platform.http.tween.http_tween", under=INGRESS)
+    config.add_view_deriver(
+        prefetch.prefetch_deriver,
+        "authsite_prefetch",
+        under="decorated_view",
+        over=("authsite_cross_site", "authsite_form", "authsite_personal_token"),
+    )
+    config.add_view_deriver(
+        cross_site.cross_site_deriver,
+        "authsite_cross_site",
+        under="decorated_view",
+        over=("authsite_body", "authsite_form", "authsite_rate_limit", "authsite_personal_token"),
+    )
     config.add_view_deriver(bodies.body_deriver, "authsite_body")
     config.add_subscriber(methods.collect_methods, ApplicationCreated)
     config.add_subscriber(error_formats.collect_formats, ApplicationCreated)

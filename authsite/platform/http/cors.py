@@ -82,6 +82,12 @@ def allow_origin(request: Request, response: Response) -> None:
             response.headers["Access-Control-Allow-Credentials"] = "true"
 
 
+def is_opened_to(request: Request, origin: str) -> bool:
+    """Whether a package has opened the route of ``request`` to scripts of ``origin``."""
+    opened = _opened(request)
+    return opened is not None and opened(request.authsite.services, origin)
+
+
 def _opened(request: Request) -> Allows | None:
     route = getattr(request, "matched_route", None)
     return OPENED.of(request.authsite.services).get(route.name) if route is not None else None

@@ -156,6 +156,13 @@ class CallerLimits:
         """Whether this is the first call in this hour; with limits off always False."""
         return self.limiter is not None and self.limiter.first(*subject)
 
+    def once_an_hour(self, *subject: str) -> bool:
+        """Whether what does not count may be recorded: at the first call in this hour.
+
+        With limits off nothing counts, and all may be.
+        """
+        return self.limiter is None or self.first(*subject)
+
     def recognized(self, owner: Owner) -> tuple[str, ...]:
         """The browser or address that ``owner`` recently logged in with, else nothing (L10)."""
         return self.recognition(owner).subject

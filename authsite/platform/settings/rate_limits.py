@@ -133,6 +133,12 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
             text="Authorization requests that are refused, or stored because they are long, for"
             " each client address.",
         ),
+        "authorize-user": RateLimit(
+            "120/minute, 2000/hour",
+            "user",
+            text="Sign-ins to applications that each user allows or denies, and consents given or"
+            " withdrawn.",
+        ),
         "device-start": RateLimit(
             "30/hour",
             _CLIENT_AND_ADDRESS,

@@ -24,6 +24,7 @@ from authsite.sign_in.methods.provider import (
     Purpose,
     Returned,
     browser_of,
+    came_back,
     finish,
     keep_browser,
     keeping,
@@ -46,6 +47,7 @@ from .start import provider_of
 @view_config(
     route_name="authsite.provider.return",
     request_method="GET",
+    spends=True,
     permission=NO_PERMISSION_REQUIRED,
 )
 def come_back(request: Request) -> Response:
@@ -53,10 +55,12 @@ def come_back(request: Request) -> Response:
     ctx, provider = request.authsite.ctx, provider_of(request)
     if request.method == "HEAD":  # a safe method: the return stays for the GET
         return request.response
-    ctx.limits.count("login-address", ctx.limits.address)
     subject = provider.name, ctx.limits.address
+    with recording_denials(ctx, *subject):
+        state = came_back(request, provider)
+    ctx.limits.count("login-address", ctx.limits.address)
     with recording_denials(ctx), ctx.limits.failures("provider-failures", *subject):
-        returned = finish(request, provider)
+        returned = finish(request, provider, state)
         if returned.start.purpose is Purpose.SIGN_IN:
             return _sign_in(request, provider, returned)
         return _for_signed_in(request, provider, returned)

@@ -16,6 +16,7 @@ from authsite.oauth.authorization.incoming import ALLOW, DENY
 from authsite.oauth.authorization.refused import refused_page
 from authsite.oauth.authorization.service import SignedIn
 from authsite.oauth.authorization_reasons import Reason, Refused
+from authsite.oauth.consents import service as consents
 from authsite.oauth.device import text, waiting
 from authsite.oauth.scopes import parse
 from authsite.platform.http.address import route_path
@@ -60,6 +61,8 @@ def answer(request: Request) -> dict[str, Any] | Response:
     given: DeviceForm = request.authsite.validated
     account = caller.acting_user()
     device = waiting.waiting(ctx, account.id, given.user_code)
+    if given.decision:
+        consents.count(ctx, account.id)
     asked = asked_for(ctx, device)
     if given.decision == DENY:
         waiting.deny(ctx, device, account.id)

@@ -43,7 +43,7 @@ class LogoutNotValid(ApiError):
         super().__init__(problem.value)
 
 
-@view_config(route_name=ROUTE, request_method="GET", permission=NO_PERMISSION_REQUIRED)
+@view_config(route_name=ROUTE, request_method="GET", spends=True, permission=NO_PERMISSION_REQUIRED)
 def end_session(request: Request) -> Response:
     """End the session that the ID token is about, or ask whether to end that of the browser."""
     if request.method == "HEAD":  # a safe method: nothing ends

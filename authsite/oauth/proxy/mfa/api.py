@@ -12,7 +12,7 @@ from authsite.oauth.errors import InvalidGrant, InvalidScope
 from authsite.oauth.mfa.api import PasskeyOptionsAnswer
 from authsite.oauth.mfa.errors import MethodNotOffered, MfaRequired, MissingProof, PasskeysOff
 from authsite.oauth.parameters import CREDENTIAL, MFA_TOKEN, Credential, TokenText
-from authsite.oauth.proxy import cookie, service
+from authsite.oauth.proxy import service
 from authsite.oauth.proxy.api import CLIENT_ERRORS, COOKIES, ClientPath, logged_in
 from authsite.oauth.proxy.errors import ForeignOrigin
 from authsite.platform.http.api_metadata import Operation
@@ -63,6 +63,7 @@ class PasskeyBody(Body):
 @view_config(
     route_name="authsite.proxy.mfa",
     request_method="POST",
+    cross_site_error=ForeignOrigin,
     body=SecondStepBody,
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
@@ -85,7 +86,6 @@ class PasskeyBody(Body):
 )
 def second_step(request: Request) -> TokenAnswer:
     """Give a further proof; set the refresh cookies and the device cookie."""
-    cookie.require_same_site(request)
     ctx = request.authsite.ctx
     body: SecondStepBody = request.authsite.validated
     client = service.authenticate_configured(ctx, request.matchdict["client"])
@@ -97,6 +97,7 @@ def second_step(request: Request) -> TokenAnswer:
 @view_config(
     route_name="authsite.proxy.passkey_options",
     request_method="POST",
+    cross_site_error=ForeignOrigin,
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
@@ -110,7 +111,6 @@ def second_step(request: Request) -> TokenAnswer:
 )
 def passkey_options(request: Request) -> PasskeyOptionsAnswer:
     """A new challenge for this client."""
-    cookie.require_same_site(request)
     ctx = request.authsite.ctx
     client = service.authenticate_configured(ctx, request.matchdict["client"])
     options = service.passkey_options(ctx, client)
@@ -120,6 +120,7 @@ def passkey_options(request: Request) -> PasskeyOptionsAnswer:
 @view_config(
     route_name="authsite.proxy.passkey",
     request_method="POST",
+    cross_site_error=ForeignOrigin,
     body=PasskeyBody,
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
@@ -142,7 +143,6 @@ def passkey_options(request: Request) -> PasskeyOptionsAnswer:
 )
 def sign_in_by_passkey(request: Request) -> TokenAnswer:
     """Sign in with a passkey; set the refresh cookies and the device cookie."""
-    cookie.require_same_site(request)
     ctx = request.authsite.ctx
     body: PasskeyBody = request.authsite.validated
     client = service.authenticate_configured(ctx, request.matchdict["client"])

@@ -1,12 +1,13 @@
 """The protocol with another provider: OpenID Connect, and OAuth 2.0 of GitHub.
 
-`begin` leads a browser to the provider, and `finish` says who came back.
+`begin` leads a browser to the provider, `came_back` says whether this browser returns, and `finish`
+who it is.
 """
 
 from .browser import WHILE_A_MAIL_IS_AWAITED, browser_of, keep_browser
 from .failures import ProviderFailure, ProviderRefused, keeping, stating
 from .people import is_allowed
-from .protocol import begin, finish, redirect_uri, return_url, start_url
+from .protocol import begin, came_back, finish, redirect_uri, return_url, start_url
 from .values import ProvidedIdentity, Purpose, Returned, Start
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Start",
     "begin",
     "browser_of",
+    "came_back",
     "finish",
     "is_allowed",
     "keep_browser",

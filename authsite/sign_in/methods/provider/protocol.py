@@ -82,16 +82,23 @@ def begin(
     return f"{url}{'&' if '?' in url else '?'}{urlencode([*sent.items(), *provider.extra])}"
 
 
-def finish(request: Request, provider: Provider) -> Returned:
-    """The end of a way to ``provider``, on the path of its redirect URI.
+def came_back(request: Request, provider: Provider) -> states.State:
+    """What the ``state`` of a return to ``provider`` says, if it is of this browser.
+
+    It costs no statement. Raises `ProviderRefused`: a page of any site can send its visitors here.
+    """
+    ring = request.authsite.services.keys[states.KEY_PURPOSE]
+    return states.unseal(ring, browser_of(request), provider, request.GET.get("state", ""))
+
+
+def finish(request: Request, provider: Provider, found: states.State) -> Returned:
+    """The end of a way to ``provider``, on the path of its redirect URI, after `came_back`.
 
     It uses the ``state`` up in a separate transaction, and then asks the provider, which takes up
     to `RETURN_SECONDS`: call it while the request has no transaction. Raises `ProviderRefused`.
     """
     browser, state = browser_of(request), request.GET.get("state", "")
-    ctx = request.authsite.ctx
-    found = states.unseal(ctx.services.keys[states.KEY_PURPOSE], browser, provider, state)
-    start = _spend(ctx, provider, state, found)
+    start = _spend(request.authsite.ctx, provider, state, found)
     with keeping(start):
         return Returned(start, _provided(request, provider, state, browser or ""))
 
