@@ -49,7 +49,6 @@ def refuse(request: Request, refused: Refused, *, after_form: bool, page: bool =
     A request that is not a navigation counts and records nothing, since a page of any site can send
     it, and no user sees a page of ours. Only a frame is led to the application, as ever.
     """
-    request.environ[DENIED] = AuthorizationRefused(refused)
     ctx, navigation = request.authsite.ctx, is_navigation(request)
     if refused.answer_to is None or refused.client is None:
         answer_url = None
@@ -57,7 +56,9 @@ def refuse(request: Request, refused: Refused, *, after_form: bool, page: bool =
         answer_url = error_url(ctx.services, refused.answer_to, refused)
     shows_page = refused.client is None or answer_url is None or page or refused.client.unverified
     if not navigation and (shows_page or not is_frame(request)):
-        return refused_page(request, refused, status=400)
+        response = refused_page(request, refused, status=400)
+        request.environ[ERROR_OF_REQUEST].noted = False
+        return response
     if navigation and counts(refused):
         try:
             ctx.limits.count(LIMIT, ctx.limits.address)
@@ -68,6 +69,7 @@ def refuse(request: Request, refused: Refused, *, after_form: bool, page: bool =
         record_refused(ctx, refused)
     else:
         _record_seldom(ctx, refused)
+    request.environ[DENIED] = AuthorizationRefused(refused)
     if shows_page or refused.client is None or answer_url is None:
         return refused_page(request, refused, back=answer_url)
     # A form that was sent into a frame is not ours.

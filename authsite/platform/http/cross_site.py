@@ -85,8 +85,8 @@ def require_same_site(
         return
     if origin is None or listed_only or not _is_trusted(request, origin):
         raised = error()
-        shown = origin[:MAX_SHOWN] if origin and origin.isprintable() else ""
-        raised.reason = f"Origin {shown or '-'}, Sec-Fetch-Site {site or '-'}"[: 2 * MAX_SHOWN]
+        sent = {"origin": origin or "", "sec_fetch_site": site or ""}
+        raised.shown = {name: text[:MAX_SHOWN] for name, text in sent.items() if text}
         raise raised
 
 

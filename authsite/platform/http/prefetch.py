@@ -20,6 +20,7 @@ PREFETCH = "prefetch"
 class Prefetched(TemporarilyUnavailable):
     """A browser fetched the page ahead."""
 
+    noted = False
     summary = "The browser fetches ahead (`Sec-Purpose: prefetch`) what works once."
 
     def __init__(self) -> None:

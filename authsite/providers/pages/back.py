@@ -142,14 +142,15 @@ def _keep(request: Request, provider: Provider, returned: Returned, found: Found
         found.address,
         prompted=start.prompted,
     )
-    if found.step in (Step.ASK_ADDRESS, Step.PROVE_ADDRESS):
-        record_address_asked(ctx, found, returned.provided)
-    if found.step is not Step.PROVE_ADDRESS or found.address is None:
+    if found.step is Step.PROVE_ADDRESS and found.address is not None:
+        keep_browser(request, WHILE_A_MAIL_IS_AWAITED)
+        waits = mail_link(ctx, provider, waits, found.address)  # which counts before it writes
+    else:
         keep_browser(request)
         waiting.keep(ctx, waits)
-        return waits
-    keep_browser(request, WHILE_A_MAIL_IS_AWAITED)
-    return mail_link(ctx, provider, waits, found.address)
+    if found.step in (Step.ASK_ADDRESS, Step.PROVE_ADDRESS):
+        record_address_asked(ctx, found, returned.provided)
+    return waits
 
 
 def refuse(provider: Provider, found: Found, provided: ProvidedIdentity) -> None:
