@@ -11,6 +11,7 @@ from authsite.sign_in.methods import password
 from authsite.sign_in.methods.mail_code import mails as code_mails
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.passkeys import assertion as passkeys
+from authsite.sign_in.methods.passkeys.failures import PasskeyFailure
 from authsite.sign_in.methods.provider.failures import AddressDoubt, ProviderFailure
 
 from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
@@ -52,6 +53,7 @@ def includeme(config: "Configurator") -> None:
     config.add_directive("add_onward", onward.add_onward)
     config.add_reasons("form", csrf.CsrfCause)
     config.add_reasons("login", FailureReason)
+    config.add_reasons("passkey", PasskeyFailure)
     config.add_reasons("provider", ProviderFailure)
     config.add_reasons("provider_address", AddressDoubt)
     config.add_sign_in_method(password.METHOD)

@@ -59,7 +59,7 @@ def check(
     if isinstance(verified, Verified):
         return verified
     wrong = verified or Wrong()
-    record_apart(ctx, Event.FACTOR_FAILED, **pending.about(method, wrong.code))
+    record_apart(ctx, Event.FACTOR_FAILED, **pending.about(method, wrong))
     return wrong
 
 

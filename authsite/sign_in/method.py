@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from authsite.platform.audit.service import About
@@ -41,7 +42,8 @@ class Pending(NamedTuple):
     ``methods`` only the support can help. ``id``: of the row. ``auth_at``: as of `Verified`.
     ``account``: None where the name with which it began belongs to no user; while ``amr`` is empty,
     nothing that is shown may depend on it. ``name_hash``: of that name. ``registered``: the browser
-    has just registered the account. ``expires_at``: None until it is stored.
+    has just registered the account. ``expires_at``: None until it is stored. ``beside``: of a
+    step-up, the first proof that came with it; None for a sign-in, which begins with ``amr``.
     """
 
     key: str
@@ -59,6 +61,7 @@ class Pending(NamedTuple):
     name_hash: str | None = None
     registered: bool = False
     expires_at: datetime | None = None
+    beside: tuple[str, ...] | None = None
 
     @property
     def adds_factor(self) -> bool:
@@ -72,12 +75,12 @@ class Pending(NamedTuple):
             raise ValueError("this pending login has no user")
         return self.account
 
-    def about(self, method: str, reason: str) -> About:
-        """What the event of a wrong proof is about. ``reason``: the code of `Wrong`."""
+    def about(self, method: str, wrong: "Wrong") -> About:
+        """What the event of a wrong proof is about."""
         return {
             "user_id": self.account.id if self.account else None,
             "client_id": self.target.client_id,
-            "details": {"method": method, "reason": reason},
+            "details": {"method": method, "reason": wrong.code, **wrong.details},
         }
 
 
@@ -114,9 +117,11 @@ class Wrong(NamedTuple):
     """A wrong second proof; ``code``: what the caller is told about it.
 
     It is ``invalid_code``, ``code_used`` (a right one, used before) or ``invalid_credential``.
+    ``details``: what else the event says, which the caller is not told.
     """
 
     code: str = "invalid_code"
+    details: Mapping[str, str] = MappingProxyType({})
 
 
 class Words(NamedTuple):

@@ -134,10 +134,15 @@ def prove(ctx: Context, user: SignedInUser, wanted: Wanted, given: Given) -> Ren
     return renewed
 
 
-def pending_of(user: SignedInUser, stored: StoredProof, methods: tuple[str, ...]) -> Pending:
+def pending_of(
+    user: SignedInUser,
+    stored: StoredProof,
+    methods: tuple[str, ...],
+    beside: tuple[str, ...] = (),
+) -> Pending:
     """What the methods read: the user, and the session in place of a pending login.
 
-    It is not stored, and has no key.
+    It is not stored, and has no key. ``beside``: the password, if it was given now.
     """
     if user.browser_session_id is None:
         raise SignInEnded
@@ -150,6 +155,7 @@ def pending_of(user: SignedInUser, stored: StoredProof, methods: tuple[str, ...]
         target=Target(),
         factors=FactorState(stored.second_factor_at, stored.factor_version),
         id=user.browser_session_id,
+        beside=beside,
     )
 
 
@@ -210,7 +216,8 @@ def _check(
             return (), second
         return _check_first(ctx, user, stored, missing, given), second
     first = _check_first(ctx, user, stored, missing, given)
-    second = _check_second(ctx, user, stored, missing, given)
+    beside = first if first == PASSWORD else ()
+    second = _check_second(ctx, user, stored, missing, given, beside)
     return (() if _is_everything(second) else first), second
 
 
@@ -236,7 +243,12 @@ def _check_first(
 
 
 def _check_second(
-    ctx: Context, user: SignedInUser, stored: StoredProof, missing: Missing, given: Given
+    ctx: Context,
+    user: SignedInUser,
+    stored: StoredProof,
+    missing: Missing,
+    given: Given,
+    beside: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
     """The ``amr`` of the second proof; none if none is asked for, nor given alone."""
     if not missing.methods and given.method not in missing.alone:
@@ -244,7 +256,7 @@ def _check_second(
     usable = (*missing.methods, *missing.alone)
     if given.method not in usable or not given.factor:
         raise FactorMissing(words_of(ctx, given.method))
-    pending = pending_of(user, stored, usable)
+    pending = pending_of(user, stored, usable, beside)
     owner = owner_of_user(user.account.id, stored.recognition_version)
     verified = gate.check(ctx, pending, given.method, given.factor, owner)
     if isinstance(verified, Wrong):

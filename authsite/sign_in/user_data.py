@@ -53,6 +53,9 @@ class Passkey(TypedDict):
     backup_eligible: bool
     """Whether it may be synced between devices."""
     backed_up: bool
+    uv_initialized: bool
+    """Whether it has verified its user, when it was registered or beside another proof; a line
+    without it is imported as false."""
     name: str
     created_at: Moment
     used_at: Moment | None
@@ -86,7 +89,8 @@ USER_DATA = (
     UserData(
         "passkeys",
         passkeys.Passkey,
-        "id name rp_id aaguid transports backup_eligible backed_up created_at used_at",
+        "id name rp_id aaguid transports backup_eligible backed_up uv_initialized created_at "
+        "used_at",
         line=Line("passkeys", Passkey, complete=_with_text, secret=True),
     ),
     UserData(

@@ -37,6 +37,7 @@ from .ways import (
     by_an_identity,
     by_an_identity_and_the_mailbox,
     by_an_identity_and_the_password,
+    by_an_identity_whose_domain_the_mailbox_proves,
     by_another_identity_of_a_signed_in_user,
     by_password,
     by_the_code_after_registering,
@@ -56,6 +57,7 @@ WAYS = {
     ("authsite.provider.return", "GET"): by_an_identity,
     ("authsite.provider.connect", "POST"): by_an_identity_and_the_password,
     ("authsite.provider.join", "POST"): by_another_identity_of_a_signed_in_user,
+    ("authsite.provider.enter", "POST"): by_an_identity_whose_domain_the_mailbox_proves,
     ("authsite.provider.recover", "POST"): by_an_identity_and_the_mailbox,
     ("authsite.oauth.token", "POST"): by_the_token_endpoint,
     ("authsite.proxy.login", "POST"): by_a_proxy,
@@ -82,12 +84,13 @@ GRANT_WAYS = {
 
 
 @pytest.fixture
-def place(site_of, google, github):  # noqa: F811
+def place(site_of, google, github, providers):  # noqa: F811
     """A site where every way is on, and its providers."""
     github.emails[-1]["email"] = ANN
-    fakes = {"google": google, "github": github}
+    fakes = {"google": google, "github": github, "corp": providers("oidc", "corp")}
     given = {name: value for name, value in SETTINGS.items() if not name.startswith("limits")}
-    return site_of(*fakes.values(), **given), fakes
+    corp = fakes["corp"], {"domains": "gmail.com", "trust-email": "on"}
+    return site_of(google, github, corp, **given), fakes
 
 
 def test_the_ways_are_all_that_there_are(place):

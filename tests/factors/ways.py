@@ -1,10 +1,12 @@
 """Each way in: what Ann gives first, and whether something of hers was open then."""
 
 import re
+from datetime import timedelta
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from authsite.oauth.models import MFA_GRANT, Family
+from authsite.platform.runtime import clock
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.providers.people import arrive, come_back, send
@@ -123,11 +125,26 @@ def by_another_identity_of_a_signed_in_user(way):
 
 
 def by_an_identity_and_the_mailbox(way):
+    """The mailbox removes a young factor, and so this one is old."""
     way.user()
+    with way.site.db() as db:
+        db.execute(update(User).values(factors_since=clock.now() - timedelta(days=8)))
     page = arrive(way.site, way.fakes["google"])
     send(page, "/mail")
     link = next(link_in(each) for each in way.site.mails() if "/login/with/" in text_of(each))
     send(way.site.http.get(link), "/recover")
+
+
+def by_an_identity_whose_domain_the_mailbox_proves(way):
+    """The provider does not say that it has verified the address."""
+    corp = way.fakes["corp"]
+    corp.claims |= {"email": ANN, "email_verified": False}
+    way.site.user(ANN, confirmed=True)
+    way.link(corp)
+    way.arm()
+    assert arrive(way.site, corp).html.h1.get_text() == "Check your e-mail"
+    link = next(link_in(each) for each in way.site.mails() if "/login/with/" in text_of(each))
+    send(way.site.http.get(link), "/enter")
 
 
 def by_a_new_account(way):

@@ -175,6 +175,7 @@ def test_authenticator_apps_and_passkeys_of_allauth(site, importing, tmp_path, f
         ann = db.scalars(select(User).where(User.email == "user1@example.com")).one()
         app = db.scalars(select(TotpFactor)).one()
         key = db.scalars(select(Passkey)).one()
+        assert key.uv_initialized is False
         opened = factors.context(site, db).services.sealing.open(
             app.secret, factors.Binding("totp", app.id, user=ann.id)
         )

@@ -22,6 +22,7 @@ from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
 from authsite.sign_in.methods.recovery_codes.service import PURPOSE
 from authsite.sign_in.methods.totp.models import TotpFactor
 from authsite.transfer.exporting import export as exporting
+from authsite.transfer.importing import own_factors
 from authsite.transfer.importing.cli import import_
 from authsite.users.groups.models import GroupMember
 from authsite.users.identities.models import Identity
@@ -405,3 +406,18 @@ def test_rows_without_an_id_are_known_by_their_address(here, importing, tmp_path
     assert done["users"] == {"imported": 2, "present": 0, "refused": 1}
     again = importing("csv", write_csv(tmp_path / "users.csv", rows[:2]))
     assert again["users"]["present"] == 2
+
+
+@pytest.mark.parametrize(
+    ("member", "counts"), [({"uv_initialized": True}, True), ({"uv_initialized": False}, False)]
+)
+def test_that_a_passkey_has_verified_its_user_is_imported_as_the_line_says(member, counts):
+    row = {**part_lines(str(uuid.uuid4()), "", "")["passkey"], **member}
+    assert own_factors.passkey(row).uv_initialized is counts
+
+
+def test_a_passkey_of_an_export_of_before_has_not_verified_its_user():
+    assert (
+        own_factors.passkey(part_lines(str(uuid.uuid4()), "", "")["passkey"]).uv_initialized
+        is False
+    )

@@ -8,6 +8,7 @@ from sqlalchemy import select
 
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors.offers import Proved
+from authsite.sign_in.method import Pending, Target
 from authsite.sign_in.methods.passkeys import challenges, registration
 from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.users.account import account_of
@@ -29,6 +30,14 @@ def creation_options(site, user, bound_id):
         account = account_of(db.get(User, user.id))
         proved = Proved(PASSWORD, clock.now())
         return registration.options(context(site, db), account, bound_id, proved)
+
+
+def pending_of(account, id, amr=PASSWORD, beside=None):
+    """A pending login of the user, with this id; with ``beside`` what a step-up makes."""
+    return Pending(
+        key="", account=account, recognition_version=0, amr=amr, methods=("passkey",),
+        target=Target(), id=id, beside=beside,
+    )  # fmt: skip
 
 
 def origin_of(site):

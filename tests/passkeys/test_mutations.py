@@ -13,6 +13,7 @@ from authsite.platform.runtime import clock
 from authsite.platform.settings.relying_party import relying_party
 from authsite.sign_in.factors.offers import Proved
 from authsite.sign_in.methods.passkeys import assertion, challenges, credentials, registration
+from authsite.sign_in.methods.passkeys.failures import PasskeyFailure, Refused
 from authsite.users.account import account_of
 from authsite.users.levels import PASSWORD
 from authsite.users.models import User
@@ -134,9 +135,10 @@ def test_of_mutated_uses_none_is_accepted_and_none_raises(site, ann):
         def verify(credential):
             party, *more = given
             found = credentials.parsed(json.dumps(credential))
-            if found is None or found["id"] != row.credential_id:
-                return None
-            return credentials.verify_assertion(ctx, party, found, *more)
+            if isinstance(found, Refused) or found["id"] != row.credential_id:
+                return False
+            used = credentials.verify_assertion(ctx, party, found, *more)
+            return not isinstance(used, Refused)
 
         assert verify(right)
         for chosen in attempts(2_000, 60_000):
@@ -155,12 +157,13 @@ def test_of_mutated_registrations_none_raises_and_each_accepted_key_loads(site, 
         for chosen in attempts(2_000, 40_000):
             made = mutated(chosen, right)
             found = registration.check(ctx, account, bound_id, json.dumps(made))
-            if found is None:
+            if isinstance(found, Refused):
                 continue
             accepted += 1
             assert found.credential_id == made["id"]
             assert credentials._is_usable(found.public_key)
-        assert registration.check(ctx, account, bound_id, json.dumps(right))
+        again = registration.check(ctx, account, bound_id, json.dumps(right))
+        assert not isinstance(again, Refused)
         assert accepted  # a registration has no signature: another key is a right one, too
 
 
@@ -178,7 +181,8 @@ def test_cbor_that_is_deep_or_says_that_it_is_large_costs_nothing(site, ann, att
         made = Authenticator().create(registration.options(ctx, account, bound_id, proved))
         made["response"]["attestationObject"] = text_of(attestation)
         before = time.process_time()
-        assert registration.check(ctx, account, bound_id, json.dumps(made)) is None
+        refused = registration.check(ctx, account, bound_id, json.dumps(made))
+        assert refused == Refused(PasskeyFailure.MALFORMED)
         assert time.process_time() - before < 1
 
 

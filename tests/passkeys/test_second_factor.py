@@ -8,6 +8,7 @@ from sqlalchemy import select, update
 from authsite.sign_in import gate
 from authsite.sign_in.facts import amr_of
 from authsite.sign_in.methods.passkeys import assertion, challenges
+from authsite.sign_in.methods.passkeys.failures import PasskeyFailure, Refused
 from authsite.sign_in.methods.totp.models import TotpFactor
 from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.pending_cookie import MAX_LENGTH
@@ -17,7 +18,7 @@ from tests.support import pages
 from tests.support.authenticator import Authenticator, text_of
 from tests.support.site import PASSWORD
 
-from .passkey_users import context, post, register, sign_in_options
+from .passkey_users import context, pending_of, post, register, sign_in_options
 
 
 @pytest.fixture
@@ -163,12 +164,14 @@ def test_a_step_up_takes_the_challenge_of_its_session_alone(site, ann):
         account = account_of(db.get(User, ann.id))
         options = assertion.options(ctx, challenges.of_pending(here), account)
         text = json.dumps(own.get(options))
-        check = (ctx, party, text)
-        assert assertion.check(*check, challenges.of_pending(there), ann.id) is None
-        assert assertion.check(*check, challenges.of_pending(here), uuid4()) is None
+        other = account._replace(id=uuid4())
+        for pending, failure in (
+            (pending_of(account, there), PasskeyFailure.CHALLENGE),
+            (pending_of(other, here), PasskeyFailure.OTHER_USER),
+        ):
+            assert assertion.check(ctx, party, text, pending) == Refused(failure)
     with site.db() as db:
-        ctx = context(site, db)
-        _, used = assertion.check(ctx, party, text, challenges.of_pending(here), ann.id)
+        used = assertion.check(context(site, db), party, text, pending_of(account, here))
         assert used.user_verified
 
 

@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import select, update
@@ -10,14 +11,17 @@ from authsite.platform.audit.models import AuditEvent
 from authsite.platform.single_use.models import UsedId
 from authsite.sign_in.facts import amr_of
 from authsite.sign_in.methods.passkeys import assertion, challenges
+from authsite.sign_in.methods.passkeys.failures import Refused
 from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.sign_in.sessions.models import BrowserSession
+from authsite.users.account import account_of
 from authsite.users.models import User
 from tests.support.authenticator import BE, BS, UP, UV, Authenticator, Ec2, Okp, Rsa, text_of
 
 from .passkey_users import (
     context,
     is_signed_in,
+    pending_of,
     post,
     register,
     rows,
@@ -147,17 +151,17 @@ def test_a_challenge_counts_once(site, ann):
 @pytest.mark.both_databases
 def test_of_the_same_credential_twice_at_once_one_signs_in(site, ann):
     own = register(site, ann)
-    bound = challenges.of_browser("seed")
     services = site.app.registry["authsite"]
     with site.db() as db:
-        options = assertion.options(context(site, db), bound, None)
+        pending = pending_of(account_of(db.get(User, ann.id)), uuid4())
+        options = assertion.options(context(site, db), challenges.of_pending(pending.id), None)
     text = json.dumps(own.get(options))
 
     def use(_):
         with site.db() as db:
             ctx = context(site, db)
             party = assertion.relying_party(services.settings)
-            return assertion.check(ctx, party, text, bound, ann.id) is not None
+            return not isinstance(assertion.check(ctx, party, text, pending), Refused)
 
     with ThreadPoolExecutor(4) as pool:
         assert sorted(pool.map(use, range(4))) == [False, False, False, True]

@@ -106,9 +106,9 @@ def test_a_refused_return_has_a_page_in_plain_words(site_of, google):
 
 
 def test_after_twenty_refused_returns_an_address_has_to_wait(site_of, google):
-    site = site_of(google, limits="on")
-    path = "/login/with/google/return?state=wrong&code=x"
-    statuses = [site.http.get(path, status="*").status_int for _ in range(21)]
+    site = site_of(google, limits="on", **{"limits.login-address": "100/minute"})
+    google.return_error = "access_denied"
+    statuses = [come_back(site, google).status_int for _ in range(21)]
     assert statuses == [400] * 20 + [429]
 
 

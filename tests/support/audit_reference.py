@@ -5,6 +5,7 @@ from pathlib import Path
 from authsite.oauth.authorization_reasons import Reason
 from authsite.platform.audit.events import FORMER_NAMES, Event
 from authsite.platform.audit.failure_reasons import FailureReason
+from authsite.sign_in.methods.passkeys.failures import PasskeyFailure
 from authsite.sign_in.methods.provider.failures import AddressDoubt, ProviderFailure
 from authsite.sign_in.sessions.csrf import CsrfCause
 
@@ -51,6 +52,11 @@ def reference():
             "| reason | meaning |",
             "|---|---|",
             *(f"| `{reason}` | {reason.meaning} |" for reason in sorted(AddressDoubt)),
+            "\n## Why a passkey was refused\n",
+            "The detail `check` of `passkey.refused`, `login.failed` and `factor.failed`.\n",
+            "| check | meaning |",
+            "|---|---|",
+            *(f"| `{check}` | {check.meaning} |" for check in PasskeyFailure),
             "\n## Former names\n",
             "Some events had another name in earlier versions. A row keeps its name, since it is",
             "sealed. An upgraded database gets the new names after",

@@ -27,9 +27,12 @@ def meaning_of(services: Services, event: AuditEvent) -> str:
     known = Event.of(event.event)
     if known is None:
         return "This version does not know the event."
-    table, name = TABLES.get(known), (event.details or {}).get("reason")
-    reason = denied_requests.reason_of(services, f"{table}.{name}") if table else None
-    return " ".join([known.meaning, *([reason.meaning] if reason else [])])
+    details = event.details or {}
+    names = [f"{TABLES[known]}.{details.get('reason')}"] if known in TABLES else []
+    if "check" in details:
+        names.append(f"passkey.{details['check']}")
+    reasons = [denied_requests.reason_of(services, name) for name in names]
+    return " ".join([known.meaning, *(each.meaning for each in reasons if each)])
 
 
 def denial_of(services: Services, row: DeniedRequest) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from .explained import Explained
 
+_CHECK = "`check`, one of [these](#why-a-passkey-was-refused), `sent` and `expected`"
 _BY = "[`actor`](#the-actor); `reason` if one was given"
 _IF_ADMINISTRATOR = "[`actor`](#the-actor) and `reason` if an administrator did it"
 _OF_GROUP = f"`group`; {_BY}"
@@ -167,7 +168,7 @@ class Event(Explained):
     FACTOR_FAILED = (
         "factor.failed",
         "A second factor was wrong, at a sign-in or a sensitive change.",
-        "`method`; `reason`: what the caller was told",
+        f"`method`; `reason`: what the caller was told; of a passkey {_CHECK}",
     )
     FACTOR_LOCKED = (
         "factor.locked",
@@ -274,7 +275,8 @@ class Event(Explained):
     LOGIN_FAILED = (
         "login.failed",
         "A login failed.",
-        "`reason`, one of [these](#why-a-login-failed); `name` (hash) if it is unknown",
+        "`reason`, one of [these](#why-a-login-failed); `name` (hash) if it is unknown; of a "
+        f"passkey {_CHECK}",
     )
     LOGIN_LOCKED = (
         "login.locked",
@@ -307,6 +309,11 @@ class Event(Explained):
         "A passkey that is bound to one device was refused: its counter went back, so there may be "
         "a copy of it.",
         "`factor`",
+    )
+    PASSKEY_REFUSED = (
+        "passkey.refused",
+        "A new passkey was refused. It is recorded once an hour for each address, user and reason.",
+        _CHECK,
     )
     PROXY_CROSS_ORIGIN = (
         "proxy.cross_origin",

@@ -23,6 +23,6 @@ class FailureReason(Explained):
     UNKNOWN_PASSKEY = "unknown_passkey", "No user has this passkey."
     WRONG_PASSKEY = (
         "wrong_passkey",
-        "The use of the passkey was invalid, too old, repeated, or had not verified the user.",
+        "The use of the passkey was refused: see `check`.",
     )
     WRONG_PASSWORD = "wrong_password", "The password was wrong."

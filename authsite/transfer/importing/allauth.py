@@ -99,6 +99,7 @@ def _passkey(settings: Settings, row: Mapping[str, object]) -> PasskeyDraft:
         transports=" ".join(names)[:200],
         backup_eligible=found.flags.be,
         backed_up=found.flags.bs,
+        uv_initialized=False,  # no policy of the source has required it
         name=str(data.get("name") or "Passkey")[:MAX_NAME],
         created_at=moment(row, "created_at"),
         used_at=moment(row, "last_used_at"),

@@ -58,6 +58,7 @@ def passkey(row: Mapping[str, object]) -> PasskeyDraft:
         transports=text(row, "transports") or "",
         backup_eligible=flag(row, "backup_eligible"),
         backed_up=flag(row, "backed_up"),
+        uv_initialized=row.get("uv_initialized") is not None and flag(row, "uv_initialized"),
         name=required(row, "name"),
         created_at=moment(row, "created_at"),
         used_at=moment(row, "used_at"),

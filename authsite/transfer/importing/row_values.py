@@ -92,6 +92,7 @@ class PasskeyDraft(NamedTuple):
     transports: str
     backup_eligible: bool
     backed_up: bool
+    uv_initialized: bool
     name: str
     created_at: datetime | None
     used_at: datetime | None

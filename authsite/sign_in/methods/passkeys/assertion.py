@@ -3,16 +3,20 @@
 Alone it must have verified the user. As a second factor it need not. A use is stored in a
 separate transaction, before the sign-in is written: the challenge, which counts once, and the
 counter.
+
+That an authenticator has verified the user counts only once it has done so at the registration or
+beside another proof (`uv_initialized`, section 4, credential record): the finder of a security key
+without a PIN can set one.
 """
 
 from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
-from typing import Any
-from uuid import UUID
+from typing import Any, NamedTuple
 
 from sqlalchemy import update
 from sqlalchemy.orm import Session
+from structlog import get_logger
 
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.failure_reasons import FailureReason
@@ -31,16 +35,19 @@ from authsite.sign_in.gate import admit
 from authsite.sign_in.method import Method, Pending, Target, Verified, Words, Wrong
 from authsite.sign_in.methods.totp.method import unlock
 from authsite.users.account import Account
-from authsite.users.levels import PASSKEY_OF_USER
+from authsite.users.levels import EMAIL, PASSKEY_OF_USER, PASSWORD, PROVIDER
 
 from . import challenges, registration, stored
 from .credentials import NO_KEY, Assertion, parsed, verify_assertion
 from .errors import TooManyPasskeys
+from .failures import PasskeyFailure, Refused
 from .models import Passkey
 from .stored import StoredPasskey
 
+log = get_logger("authsite.passkeys")
+
 NAME = names.PASSKEY
-_WRONG = Wrong("invalid_credential")
+_FIRST = frozenset((*PASSWORD, *PROVIDER, *EMAIL))
 
 
 def options(ctx: Context, bound: str, account: Account | None) -> dict[str, Any] | None:
@@ -103,12 +110,10 @@ def verify(
         return _sign_in(ctx, party, target, given)
     if pending.adds_factor:
         return _enroll(ctx, pending, given)
-    bound = challenges.of_pending(pending.id)
-    done = check(ctx, party, given.get("credential"), bound, pending.user.id)
-    if done is None:
-        return _WRONG
-    row, used = done
-    return admit(ctx, row.account, registration.amr_of(used.user_verified), row.recognition_version)
+    done = check(ctx, party, given.get("credential"), pending)
+    if isinstance(done, Refused):
+        return _wrong(done, "use")
+    return admit(ctx, done.account, amr_of(done), done.recognition_version)
 
 
 WORDS = Words(
@@ -128,33 +133,54 @@ METHOD = Method(
 )
 
 
-def check(
-    ctx: Context,
-    party: RelyingParty | None,
-    text: str | None,
-    bound: str,
-    user_id: UUID,
-) -> tuple[StoredPasskey, Assertion] | None:
-    """The passkey and its use, for the user who has given another proof; None if it is wrong.
+class Used(NamedTuple):
+    """A passkey that was used, and whether the authenticator has verified the user."""
 
-    The caller counts the attempt. Call it while the request's transaction has written nothing.
+    account: Account
+    recognition_version: int
+    user_verified: bool
+
+
+def check(
+    ctx: Context, party: RelyingParty | None, text: str | None, pending: Pending
+) -> Used | Refused:
+    """The passkey of the user who has given another proof.
+
+    A passkey that verifies its user beside that proof for the first time does so from now on; in
+    this use it does not count yet. The caller counts the attempt. Call it while the request's
+    transaction has written nothing.
     """
     credential = parsed(text)
-    if party is None or credential is None:
-        return None
-    row = stored.find(ctx, credential["id"], party.id)
-    if row is not None and row.account.id != user_id:
-        row = None
-    used = _verify(ctx, party, credential, bound, row)
-    if row is None or used is None or row.disabled_at or not _store(ctx, row, used):
-        return None
-    return row, used
+    if party is None:
+        return Refused(PasskeyFailure.NONE)
+    if isinstance(credential, Refused):
+        return credential
+    found = stored.find(ctx, credential["id"], party.id)
+    row = found if found is not None and found.account.id == pending.user.id else None
+    used = _verify(ctx, party, credential, challenges.of_pending(pending.id), row)
+    if row is None:
+        return Refused(PasskeyFailure.OTHER_USER if found else PasskeyFailure.UNKNOWN)
+    if isinstance(used, Refused):
+        return used
+    if row.disabled_at:
+        return Refused(PasskeyFailure.DISABLED)
+    beside = _FIRST.intersection(pending.amr if pending.beside is None else pending.beside)
+    if refused := _store(ctx, row, used, initializes=bool(beside) and used.user_verified):
+        return refused
+    verified = used.user_verified and row.uv_initialized
+    return Used(row.account, row.recognition_version, verified)
+
+
+def amr_of(used: Used) -> tuple[str, ...]:
+    """What the use proves."""
+    return registration.amr_of(used.user_verified)
 
 
 def _sign_in(
     ctx: Context, party: RelyingParty | None, target: Target, given: Mapping[str, str]
 ) -> Verified | None:
-    credential = parsed(given.get("credential"))
+    read = parsed(given.get("credential"))
+    credential = None if isinstance(read, Refused) else read
     row = stored.find(ctx, credential["id"], party.id) if party and credential else None
     if target.client_id:
         bound = challenges.of_client(target.client_id)
@@ -168,10 +194,12 @@ def _sign_in(
         else Owner(f"passkey {sha256(id.encode(errors='replace')).hexdigest()}")
     )
     verified = None
+    refused: Refused | None = read if isinstance(read, Refused) else Refused(PasskeyFailure.NONE)
     with ctx.limits.second_factor(owner) as attempt:
         if party and credential:
             used = _verify(ctx, party, credential, bound, row)
-            if row and used and used.user_verified and not row.disabled_at:
+            refused = _wrong_alone(row, used)
+            if row and isinstance(used, Assertion) and refused is None:
                 recognition = ctx.limits.recognition(owner)
                 factors = FactorState(row.second_factor_at, row.factor_version)
                 verified = admit(
@@ -182,19 +210,44 @@ def _sign_in(
                     recognition,
                     factors,
                 )
-                if not _store(ctx, row, used):
+                refused = _store(ctx, row, used)
+                if refused:
                     verified = None
         attempt.succeeded = verified is not None
     if verified is None:
         LOGINS.add("failed")
+        details = _noted(refused, "use") if refused else {}
         record_apart(
             ctx,
             Event.LOGIN_FAILED,
             user_id=row.account.id if row else None,
             client_id=target.client_id,
-            details={"reason": _reason(row)},
+            details={"reason": _reason(row), **details},
         )
     return verified
+
+
+def _wrong_alone(row: StoredPasskey | None, used: Assertion | Refused) -> Refused | None:
+    """Why a passkey does not sign in alone; None if it does."""
+    if row is None:
+        return Refused(PasskeyFailure.UNKNOWN)
+    if isinstance(used, Refused):
+        return used
+    if row.disabled_at:
+        return Refused(PasskeyFailure.DISABLED)
+    if not used.user_verified:
+        return Refused(PasskeyFailure.USER_VERIFICATION)
+    return None if row.uv_initialized else Refused(PasskeyFailure.UV_NOT_INITIALIZED)
+
+
+def _noted(refused: Refused, ceremony: str) -> dict[str, str]:
+    """The details of an event, which the log has, too."""
+    log.warning("passkey_refused", ceremony=ceremony, **refused.details)
+    return refused.details
+
+
+def _wrong(refused: Refused, ceremony: str) -> Wrong:
+    return Wrong("invalid_credential", _noted(refused, ceremony))
 
 
 def _reason(row: StoredPasskey | None) -> FailureReason:
@@ -206,8 +259,8 @@ def _reason(row: StoredPasskey | None) -> FailureReason:
 def _enroll(ctx: Context, pending: Pending, given: Mapping[str, str]) -> Verified | Wrong:
     """A new passkey completes the pending login that asks for a factor; the caller stores it."""
     new = registration.check(ctx, pending.user, pending.id, given.get("credential"))
-    if new is None:
-        return _WRONG
+    if isinstance(new, Refused):
+        return _wrong(new, "registration")
     amr = registration.amr_of(new.user_verified)
     return admit(ctx, pending.user, amr, pending.recognition_version)
 
@@ -218,39 +271,51 @@ def _verify(
     credential: dict[str, Any],
     bound: str,
     row: StoredPasskey | None,
-) -> Assertion | None:
+) -> Assertion | Refused:
     if row is None:
-        verify_assertion(ctx, party, credential, bound, NO_KEY, None)
-        return None
+        return verify_assertion(ctx, party, credential, bound, NO_KEY, None)
     used = verify_assertion(ctx, party, credential, bound, row.public_key, row.user_handle)
     # It is decided once, when the passkey is made (section 6.1.3).
-    return used if used and used.backup_eligible == row.backup_eligible else None
+    if isinstance(used, Refused) or used.backup_eligible == row.backup_eligible:
+        return used
+    words = {True: "eligible for backup", False: "not eligible for backup"}
+    sent, expected = words[used.backup_eligible], words[row.backup_eligible]
+    return Refused(PasskeyFailure.BACKUP, sent, expected)
 
 
-def _store(ctx: Context, row: StoredPasskey, used: Assertion) -> bool:
-    """Use the challenge up and store the counter; False if one of them says that it is a copy.
+def _store(
+    ctx: Context, row: StoredPasskey, used: Assertion, *, initializes: bool = False
+) -> Refused | None:
+    """Use the challenge up and store the counter; why not, if one of them says that it is a copy.
 
     A passkey that is synced between devices has no common counter (section 6.1.1).
+    ``initializes``: from now on it counts that the authenticator verifies the user.
     """
     if 0 < row.sign_count >= used.sign_count and not row.backup_eligible:
         _tell_of_clone(ctx, row)
-        return False
+        more = f"more than {row.sign_count}"
+        return Refused(PasskeyFailure.COUNTER, str(used.sign_count), more)
     unchanged = [] if row.backup_eligible else [Passkey.sign_count == row.sign_count]
     with ctx.database.transactional.begin() as connection, Session(connection) as db:
         stored_now = (
             update(Passkey)
             .where(Passkey.id == row.passkey_id, *unchanged)
-            .values(sign_count=used.sign_count, backed_up=used.backed_up, used_at=clock.now())
+            .values(
+                sign_count=used.sign_count,
+                backed_up=used.backed_up,
+                used_at=clock.now(),
+                **({"uv_initialized": True} if initializes else {}),
+            )
             .returning(Passkey.id)
             .execution_options(synchronize_session=False)
         )
         if not used.challenge.spend(db) or db.scalar(stored_now) is None:
             db.rollback()
             connection.rollback()
-            return False
+            return Refused(PasskeyFailure.REPLAYED)
         db.flush()
     unlock(ctx, row.account.id)
-    return True
+    return None
 
 
 def _tell_of_clone(ctx: Context, row: StoredPasskey) -> None:

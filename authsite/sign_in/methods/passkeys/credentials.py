@@ -11,16 +11,18 @@ import re
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from authsite.platform.audit.excerpts import excerpt
 from authsite.platform.context import Context
 from authsite.platform.settings.relying_party import RelyingParty
 
-from . import challenges
+from . import challenges, diagnosis
 from .challenges import Challenge
+from .diagnosis import ALGORITHMS
+from .failures import PasskeyFailure, PasskeyRefused, Refused
 
 MAX_SIZE = 16 * 1024  # bytes of JSON text
 MAX_ID = 1023  # bytes of a credential id (section 4, Credential ID)
 _ID = re.compile(r"[A-Za-z0-9_-]{1,1364}")  # base64url of that limit
-ALGORITHMS = (-7, -8, -257)  # ES256, EdDSA, RS256 of COSE, in the order of preference
 _RSA_BITS = range(2048, 4097)
 _TRANSPORTS = ("ble", "hybrid", "internal", "nfc", "smart-card", "usb")
 # With which an unknown passkey costs the same verification; its result is never used.
@@ -56,26 +58,35 @@ class Assertion(NamedTuple):
     challenge: Challenge
 
 
-def parsed(text: str | None) -> dict[str, Any] | None:
-    """The credential in JSON text; None if it is not an object with an id, or too large."""
-    if not text or len(text) > MAX_SIZE or len(text.encode(errors="replace")) > MAX_SIZE:
-        return None
+def parsed(text: str | None) -> dict[str, Any] | Refused:
+    """The credential in JSON text, which is an object with an id, and not too large."""
+    if not text:
+        return Refused(PasskeyFailure.MALFORMED, "nothing")
+    if len(text) > MAX_SIZE or len(text.encode(errors="replace")) > MAX_SIZE:
+        return Refused(PasskeyFailure.MALFORMED, f"over {MAX_SIZE} bytes")
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        return None
+        return Refused(PasskeyFailure.MALFORMED, "no JSON")
     id = found.get("id") if isinstance(found, dict) else None
-    return found if isinstance(id, str) and _ID.fullmatch(id) else None
+    if not isinstance(id, str):
+        return Refused(PasskeyFailure.MALFORMED, "no object with an id")
+    if not _ID.fullmatch(id):
+        return Refused(PasskeyFailure.MALFORMED, f"id: {excerpt(id, 100)}")
+    credential: dict[str, Any] = found
+    return credential
 
 
 def verify_registration(
     ctx: Context, party: RelyingParty, given: dict[str, Any], bound_id: UUID
-) -> NewCredential | None:
-    """What the browser made for a challenge of ``bound_id``; None if it is invalid."""
+) -> NewCredential | Refused:
+    """What the browser made for a challenge of ``bound_id``."""
     try:
         return _verify_registration(ctx, party, given, bound_id)
+    except PasskeyRefused as error:
+        return error.refused
     except Exception:
-        return None
+        return diagnosis.of_registration(given, party, party.origins_at(ctx.request_info.port))
 
 
 def verify_assertion(
@@ -85,28 +96,30 @@ def verify_assertion(
     bound: str,
     public_key: bytes,
     user_handle: str | None,
-) -> Assertion | None:
-    """The use of the passkey with this key and user handle; None if it is invalid.
+) -> Assertion | Refused:
+    """The use of the passkey with this key and user handle.
 
     ``user_handle``: in base64url. One that the browser sent must be it. Whether the user must have
     been verified is for the caller to decide.
     """
     try:
         return _verify_assertion(ctx, party, given, bound, public_key, user_handle)
+    except PasskeyRefused as error:
+        return error.refused
     except Exception:
-        return None
+        return diagnosis.of_use(given, party, party.origins_at(ctx.request_info.port))
 
 
 def _verify_registration(
     ctx: Context, party: RelyingParty, given: dict[str, Any], bound_id: UUID
-) -> NewCredential | None:
+) -> NewCredential:
     from webauthn import verify_registration_response
     from webauthn.helpers import base64url_to_bytes, bytes_to_base64url
     from webauthn.helpers.cose import COSEAlgorithmIdentifier
 
     challenge = challenges.opened_registration(ctx, _challenge_in(given), bound_id)
     if challenge is None:
-        return None
+        raise PasskeyRefused(PasskeyFailure.CHALLENGE)
     done = verify_registration_response(
         credential=given,
         expected_challenge=base64url_to_bytes(challenge.text),
@@ -116,9 +129,9 @@ def _verify_registration(
     )
     id = bytes_to_base64url(done.credential_id)
     if id != given["id"] or len(done.credential_id) > MAX_ID:
-        return None
+        raise PasskeyRefused(PasskeyFailure.KEY)
     if not _is_usable(done.credential_public_key):
-        return None
+        raise PasskeyRefused(PasskeyFailure.KEY)
     named = given["response"].get("transports")
     transports = [each for each in _TRANSPORTS if isinstance(named, list) and each in named]
     return NewCredential(
@@ -141,14 +154,16 @@ def _verify_assertion(
     bound: str,
     public_key: bytes,
     user_handle: str | None,
-) -> Assertion | None:
+) -> Assertion:
     from webauthn import verify_authentication_response
     from webauthn.helpers import base64url_to_bytes
 
     challenge = challenges.opened(ctx, _challenge_in(given), bound)
     sent = given["response"].get("userHandle")
-    if challenge is None or (sent and (user_handle is None or not _is_handle(sent, user_handle))):
-        return None
+    if challenge is None:
+        raise PasskeyRefused(PasskeyFailure.CHALLENGE)
+    if sent and (user_handle is None or not _is_handle(sent, user_handle)):
+        raise PasskeyRefused(PasskeyFailure.USER_HANDLE)
     done = verify_authentication_response(
         credential=given,
         expected_challenge=base64url_to_bytes(challenge.text),
@@ -167,15 +182,16 @@ def _verify_assertion(
 
 
 def _challenge_in(given: dict[str, Any]) -> str:
-    """The challenge that the browser answered; "" in a page that another site embeds.
+    """The challenge that the browser answered.
 
-    See section 13.4.9.
+    Raises `PasskeyRefused` for a page that another site embeds (section 13.4.9).
     """
     from webauthn.helpers import base64url_to_bytes
 
     data = json.loads(base64url_to_bytes(given["response"]["clientDataJSON"]))
     if data.get("crossOrigin") not in (None, False) or "topOrigin" in data:
-        return ""
+        sent = excerpt(data.get("topOrigin", data.get("origin")))
+        raise PasskeyRefused(PasskeyFailure.CROSS_ORIGIN, sent)
     text: str = data["challenge"]
     return text
 

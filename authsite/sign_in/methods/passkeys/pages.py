@@ -31,7 +31,10 @@ class WrongPasskey(ValidationFailed):
     keeps_writes = True
 
     def __init__(self) -> None:
-        message = _("This passkey is not known here. Sign in with your password.")
+        message = _(
+            "This passkey is not known here, or needs your password once. Sign in with your "
+            "password."
+        )
         super().__init__(details=[FieldError("invalid_credential", None, message)])
 
 

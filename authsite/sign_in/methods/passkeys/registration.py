@@ -22,8 +22,10 @@ from authsite.users import levels
 from authsite.users.account import Account
 
 from . import challenges, stored
-from .credentials import ALGORITHMS, NewCredential, parsed, verify_registration
+from .credentials import NewCredential, parsed, verify_registration
+from .diagnosis import ALGORITHMS
 from .errors import InvalidCredential, TooManyPasskeys
+from .failures import PasskeyFailure, Refused
 from .models import Passkey
 from .names import chosen, name_of
 
@@ -87,14 +89,16 @@ def options(ctx: Context, account: Account, bound_id: UUID, proved: Proved) -> d
 
 def check(
     ctx: Context, account: Account, bound_id: UUID, credential: str | None
-) -> NewCredential | None:
-    """The new passkey that the browser made for `options`; None if it is invalid.
+) -> NewCredential | Refused:
+    """The new passkey that the browser made for `options`.
 
     ``credential``: JSON text of `PublicKeyCredential.toJSON`. It stores nothing.
     """
     party, given = relying_party(ctx.settings), parsed(credential)
-    if party is None or given is None or not can_add(ctx):
-        return None
+    if party is None or not can_add(ctx):
+        return Refused(PasskeyFailure.NONE)
+    if isinstance(given, Refused):
+        return given
     return verify_registration(ctx, party, given, bound_id)
 
 
@@ -120,21 +124,21 @@ def register(
         raise NotOffered
     called = chosen(name) if name and name.strip() else None
     new = check(ctx, account, bound_id, credential)
-    if new is None:
-        raise InvalidCredential
+    if isinstance(new, Refused):
+        raise InvalidCredential(new, account.id)
     features.use(ctx, features.FACTORS)
     factors.lock(ctx, account)
     if not new.challenge.spend(ctx.db):
-        raise InvalidCredential
+        raise InvalidCredential(Refused(PasskeyFailure.REPLAYED), account.id)
     found = list(ctx.db.scalars(select(Passkey.user_handle).where(Passkey.user_id == account.id)))
     if len(found) >= MAX_PASSKEYS:
         raise TooManyPasskeys
     # Of two at once the second one tries again: another proof may be needed now.
     if state.locked_version(ctx, account.id) != new.challenge.factor_version:
-        raise InvalidCredential
+        raise InvalidCredential(Refused(PasskeyFailure.CHANGED), account.id)
     handle = _text(new.challenge.handle)
     if found and handle not in found:
-        raise InvalidCredential
+        raise InvalidCredential(Refused(PasskeyFailure.CHANGED), account.id)
     row = Passkey(
         id=uuid4(),
         user_id=account.id,
@@ -147,6 +151,7 @@ def register(
         transports=new.transports,
         backup_eligible=new.backup_eligible,
         backed_up=new.backed_up,
+        uv_initialized=new.user_verified,
         name=called or name_of(new.aaguid, ctx.request_info.agent),
         created_at=clock.now(),
         used_at=None,
@@ -164,12 +169,12 @@ def amr_of(user_verified: bool) -> tuple[str, ...]:
 def _insert(ctx: Context, row: Passkey) -> None:
     taken = select(Passkey.id).where(Passkey.credential_id == row.credential_id)
     if ctx.db.scalar(taken) is not None:
-        raise InvalidCredential
+        raise InvalidCredential(Refused(PasskeyFailure.TAKEN), row.user_id)
     try:
         with ctx.db.begin_nested():
             ctx.db.add(row)
     except IntegrityError:
-        raise InvalidCredential from None
+        raise InvalidCredential(Refused(PasskeyFailure.TAKEN), row.user_id) from None
 
 
 def _text(handle: bytes) -> str:

@@ -24,6 +24,7 @@ class StoredPasskey(NamedTuple):
     rp_id: str
     sign_count: int
     backup_eligible: bool
+    uv_initialized: bool
     disabled_at: datetime | None
     recognition_version: int
     second_factor_at: datetime | None
@@ -52,6 +53,7 @@ BY_CREDENTIAL_ID = PreparedQuery(
         Passkey.rp_id,
         Passkey.sign_count,
         Passkey.backup_eligible,
+        Passkey.uv_initialized,
         User.disabled_at,
         User.recognition_version,
         User.second_factor_at,

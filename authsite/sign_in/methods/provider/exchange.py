@@ -91,13 +91,6 @@ class Exchange:
         return ProviderRefused(ProviderFailure.UNREACHABLE, self.provider, cause=f"{url}: {cause}")
 
 
-def shown(text: object, longest: int = 300) -> str:
-    """A text of a provider for log and audit trail: in ASCII, in one line, shortened."""
-    escaped = str(text).encode("ascii", "backslashreplace").decode()
-    printable = "".join(each if each.isprintable() else repr(each)[1:-1] for each in escaped)
-    return printable if len(printable) <= longest else f"{printable[: longest - 3]}..."
-
-
 def text_in(found: Mapping[str, Any], name: str) -> str | None:
     """The text ``name`` of a JSON object; None for an empty one, and for other types."""
     value = found.get(name)

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from authsite.platform.audit.excerpts import excerpt
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
 
 from .documents import Discovery, Keys, documents_of
-from .exchange import Exchange, seconds_in, shown, text_in
+from .exchange import Exchange, seconds_in, text_in
 from .failures import ProviderFailure, ProviderRefused
 from .issuers import issuer_failure
 
@@ -96,9 +97,9 @@ def _compared(
     }.get(failure, ((), ""))
     if not names:
         return {}
-    sent = ", ".join(f"{name}={shown(claims[name], 200)}" for name in names if name in claims)
+    sent = ", ".join(f"{name}={excerpt(claims[name], 200)}" for name in names if name in claims)
     now = expected or f"our clock: {int(clock.now().timestamp())}"
-    return {"sent": sent or f"no {names[0]}", "expected": shown(now)}
+    return {"sent": sent or f"no {names[0]}", "expected": excerpt(now)}
 
 
 def _is_for(claims: Mapping[str, Any], client_id: str) -> bool:
@@ -138,11 +139,11 @@ def _signed_claims(exchange: Exchange, discovery: Discovery, token: str) -> dict
     if not isinstance(header, dict) or not isinstance(claims, dict) or "crit" in header:
         raise ProviderRefused(ProviderFailure.ID_TOKEN, provider)
     if not is_id_token_type(header.get("typ")):
-        details = {"sent": shown(header["typ"], 100), "expected": "JWT"}
+        details = {"sent": excerpt(header["typ"], 100), "expected": "JWT"}
         raise ProviderRefused(ProviderFailure.TOKEN_TYPE, provider, details=details)
     algorithm = header["alg"]
     if algorithm not in discovery.algorithms:
-        details = {"sent": shown(algorithm, 100), "expected": " ".join(discovery.algorithms)}
+        details = {"sent": excerpt(algorithm, 100), "expected": " ".join(discovery.algorithms)}
         raise ProviderRefused(ProviderFailure.ALGORITHM, provider, details=details)
     key = _key_for(exchange, discovery.jwks_uri, header)
     if key is None:

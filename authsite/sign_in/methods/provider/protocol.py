@@ -7,6 +7,7 @@ from urllib.parse import quote_plus, urlencode
 
 from sqlalchemy.orm import Session
 
+from authsite.platform.audit.excerpts import excerpt
 from authsite.platform.context import Context
 from authsite.platform.http.application import HttpApplication
 from authsite.platform.request_state import Request
@@ -17,7 +18,7 @@ from authsite.platform.stored_requests import service as stored_requests
 from . import state as states
 from .browser import LIFETIME, browser_of, keep_browser
 from .endpoints import Endpoints, endpoints_of
-from .exchange import Exchange, shown, text_in
+from .exchange import Exchange, text_in
 from .failures import ProviderFailure, ProviderRefused, keeping, stating
 from .github import person_of as github_person
 from .id_token import Tokens, subject_failure, verified_claims
@@ -151,7 +152,7 @@ def _provided(request: Request, provider: Provider, state: str, browser: str) ->
         "code_verifier": states.verifier_of(browser, state),
     }
     tokens = _redeem(exchange, endpoints, body)
-    asked, answered = shown(" ".join(provider.scope)), tokens.scope and shown(tokens.scope)
+    asked, answered = excerpt(" ".join(provider.scope)), tokens.scope and excerpt(tokens.scope)
     with stating(scopes(asked, answered)):
         person = _person(exchange, endpoints, tokens, states.nonce_of(browser, state))
         provided = provided_identity(ctx.settings, provider, person)
@@ -161,7 +162,7 @@ def _provided(request: Request, provider: Provider, state: str, browser: str) ->
 def _said_of_error(answer: Mapping[str, Any]) -> dict[str, str]:
     """What a provider says of an error, for the operator (RFC 6749, sections 4.1.2.1 and 5.2)."""
     found = {"error": answer.get("error"), "description": answer.get("error_description")}
-    return {name: shown(text) for name, text in found.items() if text}
+    return {name: excerpt(text) for name, text in found.items() if text}
 
 
 def _redeem(exchange: Exchange, endpoints: Endpoints, body: dict[str, str]) -> Tokens:
