@@ -22,7 +22,7 @@ from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.groups.group_scopes import Holder
 from authsite.users.levels import acr_of
 
-from . import client_groups, families, resources, scopes, self_described
+from . import asked_scopes, client_groups, families, resources, scopes, self_described
 from .active import ACTIVE_FAMILY, within_grace
 from .codes import family as code_families
 from .codes.family import OTHER, Refreshing
@@ -63,6 +63,7 @@ class RefreshableFamily(NamedTuple):
     session_id: UUID | None
     require_group: str | None
     client_type: str
+    client_scope: str | None
     account: Account | None
 
     @property
@@ -92,6 +93,7 @@ REFRESHABLE_FAMILY = PreparedQuery(
         Family.session_id,
         Client.require_group,
         Client.type.label("client_type"),
+        Client.scope.label("client_scope"),
         *ACCOUNT_COLUMNS,
     ),
     RefreshableFamily,
@@ -147,7 +149,7 @@ def refresh(
     resources.check_same(requested_resource, resource.uri if resource else None)
     form = access_tokens.form_for(ctx, resource)
     if token.generation == family.generation:
-        pair = _rotate(ctx, family, refreshing.bound, requested_scope, form)
+        pair = _rotate(ctx, family, refreshing.bound, requested_scope, resource, form)
         if pair:
             return refreshing.with_id_token(pair)
         # A concurrent request has rotated or revoked the family: read it again.
@@ -227,11 +229,14 @@ def _rotate(
     family: RefreshableFamily,
     bound: datetime | None,
     requested_scope: str | None,
+    resource: RegisteredResource | None,
     form: Form,
 ) -> TokenPair | None:
     """The next pair; None if a concurrent request was faster."""
-    now, scope = clock.now(), scopes.narrow(requested_scope, family.granted_scope)
-    holder = family.holder
+    now, holder = clock.now(), family.holder
+    scope = asked_scopes.of_refresh(
+        ctx, requested_scope, family.granted_scope, family.client_scope or "", resource, holder
+    )
     if holder:
         scope = scopes.hold(ctx, holder, scope)
     refresh_expires_at = refresh_expiry(now, family.created_at, ctx.settings, bound)

@@ -1,14 +1,11 @@
 """Scopes: parse, choose, narrow (RFC 6749, sections 3.3 and 6), and hold by a group."""
 
-from collections.abc import Iterable
 from uuid import UUID
 
 from authsite.platform.context import Context
-from authsite.platform.settings import Settings
 from authsite.platform.settings.values import ACCOUNT, OIDC_SCOPES
 from authsite.users.groups import group_scopes
 from authsite.users.groups.group_scopes import Holder
-from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from . import families
 from .errors import InvalidGrant, InvalidScope
@@ -45,22 +42,6 @@ def narrow(requested: str | None, allowed: str) -> str:
     if refused := [each for each in scopes if each not in parse(allowed)]:
         raise InvalidScope(refused, allowed)
     return " ".join(scopes)
-
-
-def for_sign_in(settings: Settings, asked: Iterable[str], client_scope: str) -> str:
-    """The scope that an application may have of what it asks for when it signs a person in.
-
-    With ``openid`` an unknown scope is ignored (OpenID Connect Core 1.0, section 3.1.2.1). A client
-    needs no permission for the scopes of OpenID Connect; ``client_scope`` are the others that it
-    may have. Raises `InvalidScope`.
-    """
-    asked, allowed = list(asked), {*parse(client_scope), *OPENID_SCOPES}
-    if OPENID in asked:
-        known = {ACCOUNT_SCOPE, *settings.scopes, *ADMIN_SCOPES, *allowed}
-        asked = [each for each in asked if each in known]
-    if refused := [each for each in asked if each not in allowed]:
-        raise InvalidScope(refused, client_scope)
-    return " ".join(asked)
 
 
 def without_openid(scope: str) -> str:

@@ -3,7 +3,7 @@ rest (RFC 6749, section 4.1.2.1)."""
 
 from typing import Any, NamedTuple
 
-from authsite.oauth import redirect_uris, resources, scopes
+from authsite.oauth import asked_scopes, redirect_uris, resources
 from authsite.oauth.authorization_reasons import AnswerTo, Reason, Refused
 from authsite.oauth.errors import InvalidScope, InvalidTarget
 from authsite.oauth.models import REDIRECT, SERVER
@@ -123,16 +123,14 @@ def _rest(ctx: Context, sent: Parameters, client: RegisteredClient, answer_to: A
     if client.unverified:
         client_scope = still_allowed(ctx.settings, client.type, client_scope)
     try:
-        scope = scopes.for_sign_in(ctx.settings, asked.scope, client_scope)
-    except InvalidScope as error:
-        raise Refused(Reason.SCOPE, details=dict(error.shown)) from None
-    audience = None
-    try:
         resource = resources.choose(ctx, asked.resource, client.default_resource)
     except InvalidTarget as error:
         raise Refused(Reason.TARGET, details=dict(error.shown)) from None
-    if resource is not None:
-        audience, scope = resource.uri, resources.scope_for(resource, scope)
+    try:
+        scope = asked_scopes.of_sign_in(ctx.settings, asked.scope, client_scope, resource)
+    except InvalidScope as error:
+        raise Refused(Reason.SCOPE, details=dict(error.shown)) from None
+    audience = resource.uri if resource else None
     hinted = _hinted(ctx, asked.id_token_hint)
     if not is_reachable(asked.acr_values, ctx):
         raise Refused(Reason.ACR_NOT_REACHABLE, details={"sent": " ".join(asked.acr_values)})

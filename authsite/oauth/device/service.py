@@ -3,7 +3,7 @@
 from typing import NamedTuple
 from uuid import uuid4
 
-from authsite.oauth import resources, scopes
+from authsite.oauth import asked_scopes, resources, scopes
 from authsite.oauth.client_auth import AuthenticatedClient
 from authsite.oauth.errors import UnauthorizedClient
 from authsite.oauth.models import DEVICE_GRANT
@@ -38,15 +38,15 @@ def start(
         raise UnauthorizedClient
     ctx.limits.count("device-start", str(client.id), ctx.limits.address)
     asked = scopes.parse(scope or "") or scopes.parse(client.default_scope)
-    granted = scopes.for_sign_in(ctx.settings, asked, client.scope)
     chosen = resources.choose(ctx, resource, client.default_resource)
+    granted = asked_scopes.of_sign_in(ctx.settings, asked, client.scope, chosen)
     now, info, user_code = clock.now(), ctx.request_info, _new_user_code(ctx)
     row = DeviceCode(
         id=uuid4(),
         client_id=client.id,
         client_epoch=client.epoch,
         user_code=text.digests(ctx.services.keys, user_code)[0],
-        scope=resources.scope_for(chosen, granted),
+        scope=granted,
         audience=chosen.uri if chosen else None,
         address=info.address,
         agent=info.agent,

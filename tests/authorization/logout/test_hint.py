@@ -5,7 +5,15 @@ from urllib.parse import urlencode
 import pytest
 from webtest import TestApp
 
-from tests.support.authorizing import BASE, sign_in, target_of
+from authsite.oauth.models import Client
+from tests.support.authorizing import (
+    BASE,
+    application,
+    code_for,
+    redeemed,
+    sign_in,
+    target_of,
+)
 from tests.support.signing_out import (
     GOODBYE,
     OTHER,
@@ -86,12 +94,44 @@ def test_a_head_request_ends_nothing(issuer, app, tokens):
     assert signed_in(issuer)
 
 
-def test_a_hint_ends_the_session_of_its_user_from_a_browser_without_one(issuer, app, tokens):
-    """A program's browser keeps no cookies, and its user signs out there all the same."""
+def test_without_the_cookie_of_the_session_a_hint_ends_the_tokens_of_its_own_application(
+    issuer, app, tokens
+):
+    """The server of any application has its ID tokens, and an image can send the request, too."""
+    shop = application(issuer, name="Shop", first_party=True)
+    others = redeemed(issuer, shop, code_for(issuer, shop))
     other = TestApp(issuer.app)
     answer = other.get(f"{PATH}?{urlencode(sent(hint_of(tokens)))}", status=303)
     assert answer.location == f"{GOODBYE}?state=st-9"
-    assert not signed_in(issuer)
+    assert signed_in(issuer)
+    assert "session.ended" not in issuer.events()
+    userinfo(issuer, tokens, 401)
+    refreshed(issuer, app, tokens, 400)
+    userinfo(issuer, others)
+    again = redeemed(issuer, app, code_for(issuer, app))
+    userinfo(issuer, again)
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_an_application_that_nobody_has_registered_always_gets_the_page(issuer, app, tokens, here):
+    with issuer.db() as db:
+        db.get_one(Client, app.id).type = "dynamic"
+    asker = issuer.http if here else TestApp(issuer.app)
+    query = urlencode(sent(hint_of(tokens), post_logout_redirect_uri=None))
+    assert 'value="sign_out"' in asker.get(f"{PATH}?{query}", status=200).text
+    assert signed_in(issuer)
+    userinfo(issuer, tokens)
+
+
+def userinfo(issuer, tokens, status=200):
+    headers = {"Authorization": f"Bearer {tokens['access_token']}"}
+    issuer.http.get(f"{BASE}/v1/oauth/userinfo", headers=headers, status=status)
+
+
+def refreshed(issuer, app, tokens, status):
+    form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    keys = {"client_id": app.client_id, "client_secret": app.client_secret}
+    issuer.http.post(f"{BASE}/v1/oauth/token", {**form, **keys}, status=status)
 
 
 def test_the_hint_of_a_user_does_not_end_the_session_of_another(issuer, app, tokens):

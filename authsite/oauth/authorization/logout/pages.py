@@ -9,6 +9,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite.oauth.authorization_reasons import Refused
+from authsite.oauth.codes import session_end
 from authsite.oauth.oidc.keys import ring
 from authsite.platform.db.transaction import transaction
 from authsite.platform.http.address import route_path
@@ -58,10 +59,28 @@ def end_session(request: Request) -> Response:
         logout = check(request.authsite.ctx, sent)
     except LogoutRefused as refused:
         return _page(request, None, refused.problem)
-    if logout.hinted and _session_here(request) in (None, logout.hinted):
-        _end(request, logout.hinted)
+    if _ends_by_hint(request, logout):
         return see_other(request, logout.target or _signed_out(request))
     return _page(request, logout)
+
+
+def _ends_by_hint(request: Request, logout: Logout) -> bool:
+    """Whether the valid hint is enough, without a page; then what it may end has ended.
+
+    With the cookie of its session that is the session. Without one the request may come from the
+    server of the application: it ends what the application has of that session, and no more. An
+    application that no administrator has registered ends nothing by itself.
+    """
+    hinted, client = logout.hinted, logout.client
+    here = _session_here(request)
+    if hinted is None or here not in (None, hinted) or logout.unverified:
+        return False
+    if here:
+        _end(request, here)
+    elif client:
+        with transaction(request):
+            session_end.end_of_client(request.authsite.ctx, hinted.user_id, hinted.id, client.id)
+    return True
 
 
 @view_config(route_name=ROUTE, request_method="POST", permission=NO_PERMISSION_REQUIRED)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
-from authsite.oauth import redirect_uris, registered
+from authsite.oauth import client_urls, redirect_uris, registered
 from authsite.oauth.models import POST_LOGOUT
 from authsite.oauth.oidc import id_tokens
 from authsite.oauth.oidc.errors import NotOurIdToken
@@ -51,11 +51,13 @@ class Logout(NamedTuple):
 
     ``hinted``: the session of a valid ID token; None without a hint. ``client``: the application
     that asks, if it says so. ``target``: the URL that the browser is led to afterwards.
+    ``unverified``: no administrator has registered the application, which may be gone.
     """
 
     hinted: HintedSession | None
     client: RegisteredClient | None
     target: str | None
+    unverified: bool
 
 
 def parameters(pairs: Iterable[tuple[str, str]]) -> Parameters:
@@ -93,7 +95,8 @@ def check(ctx: Context, sent: Parameters) -> Logout:
     if client_id and client is None and claims is None:
         raise LogoutRefused(LogoutProblem.CLIENT)
     target = _target(ctx, client, values)
-    return Logout(None if claims is None else _session_of(claims), client, target)
+    unverified = client.unverified if client else client_urls.is_url(client_id or "")
+    return Logout(None if claims is None else _session_of(claims), client, target, unverified)
 
 
 def _is_same(client_id: str, audience: str) -> bool:
