@@ -50,6 +50,7 @@ def database_findings(services: "Services", *, counts: bool = True) -> Iterator[
         yield from _audit_trail(cfg, database)
         yield from _clients(cfg, database)
         yield from _admin_scopes(cfg, database)
+        yield from _cleartext(cfg, database)
         if counts:
             yield from _registration(cfg, database)
             yield from _scopes_for_groups(cfg, database)
@@ -185,6 +186,29 @@ def _admin_scopes(cfg: Settings, database: "Database") -> Iterator[Finding]:
                     rest=quote(" ".join(each for each in scope if each not in found)),
                     default=quote(" ".join(each for each in default if each not in found)),
                 )
+
+
+def _cleartext(cfg: Settings, database: "Database") -> Iterator[Finding]:
+    """Clients to which people return without TLS (`http-redirect-hosts`)."""
+    from sqlalchemy import select
+    from sqlalchemy.orm import Session
+
+    from authsite.oauth import client_uris, redirect_uris
+    from authsite.oauth.models import Client, ClientUri
+
+    with Session(database.autocommit) as db:
+        has = select(ClientUri.client_id).where(ClientUri.uri.startswith("http:"))
+        query = select(Client.id, Client.name).where(Client.id.in_(has)).order_by(Client.id)
+        found = db.execute(query).all()
+        uris = client_uris.of(db, [row.id for row in found])
+    for id_, name in found:
+        if not (those := client_uris.unencrypted(uris, id_)):
+            continue
+        gone = sorted({*map(redirect_uris.host, those)}.difference(cfg.http_redirect_hosts))
+        more = f". The setting http-redirect-hosts no longer has {', '.join(gone)}" if gone else ""
+        yield line(
+            "client-cleartext", "clients", id=id_, client=name, uris=" ".join(those), more=more
+        )
 
 
 def _registration(cfg: Settings, database: "Database") -> Iterator[Finding]:

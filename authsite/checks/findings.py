@@ -80,6 +80,11 @@ LINES: Mapping[str, tuple[str, str]] = {
         "them out with `authsite client update {id} --scope {rest} --default-scope {default}`, "
         "which ends its tokens",
     ),
+    "client-cleartext": (
+        "change",
+        "people return to the client {client} ({id}) over http, at {uris}: whoever can read that "
+        "network can read the codes there. Give the application TLS when you can{more}",
+    ),
     "registration-unconfirmed": (
         "change",
         "users without a confirmed e-mail address: {count}. With domains they can do nothing until "

@@ -189,14 +189,11 @@ def _set_uris(ctx: Context, client: Client, fields: ClientFields) -> None:
                 mapping={"browser": BROWSER, "type": client.type},
             )
         )
+    allowed = redirect_uris.allowed_by(ctx.settings)
     for name, kind in client_uris.KINDS.items():
         uris = getattr(fields, name)
         if uris is not None:
-            client_uris.replace(ctx.db, client, kind, uris, _private_schemes(ctx))
-
-
-def _private_schemes(ctx: Context) -> Sequence[str]:
-    return ctx.settings.private_schemes if ctx.settings else ()
+            client_uris.replace(ctx.db, client, kind, uris, allowed)
 
 
 def _logo(ctx: Context, name: str) -> str | None:

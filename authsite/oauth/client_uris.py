@@ -1,7 +1,7 @@
 """The URIs of a client: check and store those of a kind, and read them."""
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 from uuid import UUID
 
@@ -13,6 +13,7 @@ from authsite.platform.i18n import _
 from . import redirect_uris
 from .invalid_value import InvalidValue
 from .models import MAX_URIS, ORIGIN, POST_LOGOUT, REDIRECT, Client, ClientUri
+from .redirect_uris import Allowed
 
 KINDS = {"redirect_uris": REDIRECT, "post_logout_redirect_uris": POST_LOGOUT, "origins": ORIGIN}
 """The kinds by the names of RFC 7591 and of OpenID Connect RP-Initiated Logout."""
@@ -20,17 +21,15 @@ Uris: TypeAlias = Mapping[tuple[UUID, str], list[str]]
 """The URIs of clients by client and kind."""
 
 
-def check(kind: str, uri: str, client_type: str, private_schemes: Sequence[str]) -> None:
+def check(kind: str, uri: str, client_type: str, allowed: Allowed) -> None:
     """Raise ValueError unless a client of this type may have the URI."""
     if kind == ORIGIN:
         redirect_uris.check_origin(uri)
     else:
-        redirect_uris.check(uri, client_type, private_schemes)
+        redirect_uris.check(uri, client_type, allowed)
 
 
-def replace(
-    db: Session, client: Client, kind: str, uris: Iterable[str], private_schemes: Sequence[str]
-) -> None:
+def replace(db: Session, client: Client, kind: str, uris: Iterable[str], allowed: Allowed) -> None:
     """Let ``uris`` be those of this kind, in their order and each once; empty texts are left out.
 
     Raises ValueError for one that the client may not have, and for more than `MAX_URIS`.
@@ -41,7 +40,7 @@ def replace(
             _("a client has at most ${number} URIs of a kind", mapping={"number": str(MAX_URIS)})
         )
     for uri in wanted:
-        check(kind, uri, client.type, private_schemes)
+        check(kind, uri, client.type, allowed)
     db.execute(
         delete(ClientUri).where(ClientUri.client_id == client.id, ClientUri.kind == kind),
         execution_options={"synchronize_session": False},
@@ -64,3 +63,10 @@ def of(db: Session, client_ids: Iterable[UUID]) -> Uris:
     for row in rows:
         found.setdefault((row.client_id, row.kind), []).append(row.uri)
     return found
+
+
+def unencrypted(uris: Uris, client_id: UUID) -> list[str]:
+    """Those of a client by which people return without TLS (`http-redirect-hosts`), each once."""
+    kinds = (REDIRECT, POST_LOGOUT)
+    found = [uri for kind in kinds for uri in uris.get((client_id, kind), ())]
+    return [uri for uri in dict.fromkeys(found) if redirect_uris.is_unencrypted(uri)]

@@ -12,11 +12,12 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from authsite.platform.i18n import _
+from authsite.platform.settings import Settings
 from authsite.platform.settings.urls import host_name, origin
 from authsite.platform.settings.values import RESERVED_SCHEMES
 
 from .invalid_value import InvalidValue
-from .models import MAX_URI, NATIVE, PROGRAM_TYPES
+from .models import MAX_URI, NATIVE, PROGRAM_TYPES, SERVER
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 # RFC 3986 without the characters that begin a fragment, and without "*".
@@ -44,11 +45,29 @@ class _Parts(NamedTuple):
     fragment: str | None
 
 
-def check(uri: str, client_type: str, private_schemes: Collection[str] = ()) -> None:
-    """Raise ValueError, with what to do, unless a client of this type may register the URI.
+class Allowed(NamedTuple):
+    """What the operator allows besides the rules.
 
-    ``private_schemes``: schemes without a dot that programs may use (setting `private-schemes`).
+    ``private_schemes``: schemes without a dot that programs may use. ``http_hosts``: the hosts to
+    which clients of type `SERVER` may be sent without TLS.
     """
+
+    private_schemes: Collection[str] = ()
+    http_hosts: Collection[str] = ()
+
+
+NOTHING = Allowed()
+
+
+def allowed_by(settings: Settings | None) -> Allowed:
+    """What the settings `private-schemes` and `http-redirect-hosts` allow."""
+    if settings is None:
+        return NOTHING
+    return Allowed(settings.private_schemes, settings.http_redirect_hosts)
+
+
+def check(uri: str, client_type: str, allowed: Allowed = NOTHING) -> None:
+    """Raise ValueError, with what to do, unless a client of this type may register the URI."""
     if len(uri) > MAX_URI:
         raise InvalidValue(
             _("a URI must have at most ${number} characters", mapping={"number": str(MAX_URI)})
@@ -80,9 +99,9 @@ def check(uri: str, client_type: str, private_schemes: Collection[str] = ()) -> 
             )
         )
     if scheme in ("http", "https"):
-        _check_web(uri, scheme, client_type)
+        _check_web(uri, scheme, client_type, allowed.http_hosts)
     else:
-        _check_private(uri, scheme, client_type, private_schemes)
+        _check_private(uri, scheme, client_type, allowed.private_schemes)
     check_readable(uri)
 
 
@@ -153,13 +172,23 @@ def web_uri(text: str) -> str:
     return text
 
 
+def host(uri: str) -> str:
+    """The host of a registered URI, as the setting `http-redirect-hosts` has it; or empty."""
+    return _split(uri).host or ""
+
+
+def is_unencrypted(uri: str) -> bool:
+    """Whether a registered URI leads to another computer without TLS (`http-redirect-hosts`)."""
+    return (_split(uri).scheme or "").lower() == "http" and not is_program(uri)
+
+
 def is_program(uri: str) -> bool:
     """Whether a registered URI leads to a program on this computer, by loopback or own scheme.
 
     Any program there may listen on a loopback address, also with https.
     """
     parts = _split(uri)
-    if (parts.scheme or "").lower() != "https":
+    if (parts.scheme or "").lower() not in ("http", "https"):
         return True
     return _LOCALHOST.fullmatch(parts.host or "") is not None or _is_loopback(parts.host or "")
 
@@ -175,7 +204,7 @@ def _is_loopback(host: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def _check_web(uri: str, scheme: str, client_type: str) -> None:
+def _check_web(uri: str, scheme: str, client_type: str, http_hosts: Collection[str]) -> None:
     authority = _PARTS.fullmatch(uri)
     name = authority[2] if authority else None
     if not name:
@@ -198,22 +227,33 @@ def _check_web(uri: str, scheme: str, client_type: str) -> None:
         raise InvalidValue(
             _("the host is neither a name nor an address: ${uri}", mapping={"uri": uri})
         ) from None
-    if scheme == "http":
-        _check_loopback(uri)
+    may_do_without_tls = client_type == SERVER and found[1] in http_hosts
+    if scheme == "http" and not may_do_without_tls:
+        _check_loopback(uri, "http-redirect-hosts" if client_type == SERVER else None)
 
 
 def _unreadable(uri: str) -> InvalidValue:
     return InvalidValue(_("the host or the port cannot be read: ${uri}", mapping={"uri": uri}))
 
 
-def _check_loopback(uri: str) -> None:
-    if _ANY_PORT.fullmatch(uri) is None:
+def _check_loopback(uri: str, setting: str | None = None) -> None:
+    """Raise `InvalidValue` for another host; ``setting``: the one that could allow it."""
+    if _ANY_PORT.fullmatch(uri) is not None:
+        return
+    if setting:
         raise InvalidValue(
             _(
-                "use https; http is for ${hosts} only, in lower case: ${uri}",
-                mapping={"hosts": ", ".join(_LOOPBACK), "uri": uri},
+                "use https; http is for ${hosts} and the hosts in the setting ${setting} only, in"
+                " lower case: ${uri}",
+                mapping={"hosts": ", ".join(_LOOPBACK), "setting": setting, "uri": uri},
             )
         )
+    raise InvalidValue(
+        _(
+            "use https; http is for ${hosts} only, in lower case: ${uri}",
+            mapping={"hosts": ", ".join(_LOOPBACK), "uri": uri},
+        )
+    )
 
 
 def _check_private(

@@ -36,6 +36,7 @@ from tests.cli.doctor_of_providers import (
     provider_redirect,
     provider_unusable,
 )
+from tests.support.authorizing import application
 from tests.support.doctor import NO_WEB, line
 from tests.support.sealing import add, change, seal_all
 from tests.support.site import SECRET
@@ -211,6 +212,16 @@ def client_admin_scope(found, _folder):
     assert f"client update {keys.client_id} --scope 'a b' --default-scope a`" in message
 
 
+def client_cleartext(found, _folder):
+    kept = application(found.site, name="Wiki", redirect_uris=["http://wiki.lan:3000/cb"])
+    application(found.site, redirect_uris=["http://localhost:3000/cb", "https://app.example/cb"])
+    hosts = {"AUTHSITE_HTTP_REDIRECT_HOSTS": "wiki.lan"}
+    assert "no longer has wiki.lan" in line(found(), "client-cleartext", "clients")
+    message = line(found(**hosts), "client-cleartext", "clients")
+    assert f"the client Wiki ({kept.client_id}) over http, at http://wiki.lan:3000/cb:" in message
+    assert "no longer" not in message
+
+
 def only_corp(site):
     """Settings with which one of three users is confirmed and of the domain."""
     for number, confirmed in ((1, True), (2, False)):
@@ -277,6 +288,7 @@ MAKES = {
         client_good,
         client_type,
         client_admin_scope,
+        client_cleartext,
         registration_unconfirmed,
         registration_other_domains,
         scope_older_tokens,

@@ -4,10 +4,12 @@ import pytest
 
 from authsite.oauth.models import BROWSER, NATIVE, SERVER
 from authsite.oauth.redirect_uris import (
+    Allowed,
     check,
     check_origin,
     difference,
     is_program,
+    is_unencrypted,
     matches,
     web_uri,
 )
@@ -147,20 +149,20 @@ def test_the_scheme_of_a_program(uri):
 def test_a_scheme_with_another_meaning_is_never_to_be_listed(uri):
     scheme = uri.partition(":")[0].lower()
     with pytest.raises(ValueError, match="another meaning") as error:
-        check(uri, NATIVE, (scheme,))
+        check(uri, NATIVE, Allowed((scheme,)))
     assert "private-schemes" not in str(error.value)
 
 
 def test_a_scheme_without_a_dot_is_listed_in_the_settings():
-    check("myapp://callback", NATIVE, ("myapp",))
-    check("MyApp://callback", NATIVE, ("myapp",))
+    check("myapp://callback", NATIVE, Allowed(("myapp",)))
+    check("MyApp://callback", NATIVE, Allowed(("myapp",)))
     for uri in ("myapp2://callback", "myapp-x://callback"):
         with pytest.raises(ValueError, match="private-schemes"):
-            check(uri, NATIVE, ("myapp",))
+            check(uri, NATIVE, Allowed(("myapp",)))
     with pytest.raises(ValueError, match="user"):
-        check("myapp://ann@callback", NATIVE, ("myapp",))
+        check("myapp://ann@callback", NATIVE, Allowed(("myapp",)))
     with pytest.raises(ValueError, match="path"):
-        check("myapp:", NATIVE, ("myapp",))
+        check("myapp:", NATIVE, Allowed(("myapp",)))
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
@@ -306,3 +308,52 @@ def test_links_are_https():
 def test_a_loopback_address_leads_to_a_program_with_https_too(uri, program):
     """9.5: then the user presses each time."""
     assert is_program(uri) is program
+
+
+HOSTS = Allowed(http_hosts=("10.0.0.5", "[fd00::1]", "tool.corp.lan"))
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://10.0.0.5/cb",
+        "http://10.0.0.5:3000/cb?x=1",
+        "http://[fd00::1]:3000/cb",
+        "http://tool.corp.lan",
+    ],
+)
+def test_a_server_in_a_private_network_that_a_setting_names_needs_no_tls(uri):
+    check(uri, SERVER, HOSTS)
+    assert not is_program(uri)
+    assert is_unencrypted(uri)
+    for client_type in (BROWSER, NATIVE):
+        with pytest.raises(ValueError, match="use https"):
+            check(uri, client_type, HOSTS)
+    with pytest.raises(ValueError, match="http-redirect-hosts"):
+        check(uri, SERVER)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://10.0.0.6/cb",
+        "http://Tool.corp.lan/cb",
+        "http://a.tool.corp.lan/cb",
+        "http://tool.corp.lan.evil.test/cb",
+        "http://tool.corp.lan@evil.test/cb",
+        "http://[fd00:0::1]/cb",
+        "http://fd00::1/cb",
+        "HTTP://evil.test/cb",
+    ],
+)
+def test_no_other_host_does_without(uri):
+    with pytest.raises(ValueError, match=r"use https|user|host"):
+        check(uri, SERVER, HOSTS)
+
+
+@pytest.mark.parametrize(
+    ("uri", "cleartext"),
+    [("http://localhost:3000/cb", False), (WEB, False), ("org.example.app:/cb", False)],
+)
+def test_what_stays_on_this_computer_is_not_read_in_a_network(uri, cleartext):
+    assert is_unencrypted(uri) is cleartext

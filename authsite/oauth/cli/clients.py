@@ -40,6 +40,10 @@ SAMPLE = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"  # an id in examples
 BY_COMMAND = Cause("command")
 _TYPE = click.Choice(list(CLIENT_TYPES))
 ONCE = "The secret is shown this once and stored only as a hash: keep it now."
+CLEARTEXT = (
+    "People return over http to {uris}: whoever can read that network can read the codes there. "
+    "Give the application TLS when you can"
+)
 _COMES_AGAIN = (
     "It comes again when a user signs in with it: `authsite client disable` refuses it for good."
 )
@@ -91,7 +95,11 @@ def create(
         client, secret = registration.register(
             ctx, name, client_type, scope, default_scope, fields, BY_COMMAND
         )
-    return _with_note(cfg, client, _credentials(client, secret))
+        ctx.db.flush()
+        cleartext = _cleartext_note(ctx, client)
+    facts = _credentials(client, secret)
+    facts = replace(facts, note="\n".join(filter(None, (facts.note, cleartext))) or None)
+    return _with_note(cfg, client, facts)
 
 
 @client.command(
@@ -123,7 +131,9 @@ def list_(cfg: Settings, name: str, client_type: str | None, disabled: bool, lim
 def show(cfg: Settings, client_id: str) -> Facts:
     """Show one client; never its secrets."""
     with transaction(cfg) as ctx:
-        return Facts("The client:", _shown(ctx, find_client(ctx.db, client_id)))
+        found = find_client(ctx.db, client_id)
+        facts = _shown(ctx, found)
+        return Facts("The client:", facts, note=_cleartext_note(ctx, found))
 
 
 @client.command(
@@ -163,7 +173,8 @@ def update(
             fields=fields,
             cause=BY_COMMAND,
         )
-        return Done("The client is changed.", _shown(ctx, found))
+        facts, note = _shown(ctx, found), _cleartext_note(ctx, found)
+        return Done("\n".join(filter(None, ("The client is changed.", note))), facts)
 
 
 @client.command("rotate-secret", epilog=examples(f"authsite client rotate-secret {SAMPLE}"))
@@ -280,6 +291,12 @@ def value_errors() -> Iterator[None]:
 def _shown(ctx: Context, client: Client) -> Data:
     ctx.db.flush()
     return facts_of(client, client_uris.of(ctx.db, [client.id]))
+
+
+def _cleartext_note(ctx: Context, client: Client) -> str | None:
+    """What to know of redirect URIs without TLS, if the client has any."""
+    found = client_uris.unencrypted(client_uris.of(ctx.db, [client.id]), client.id)
+    return CLEARTEXT.format(uris=" ".join(found)) if found else None
 
 
 def find_client(db: Session, client_id: str) -> Client:

@@ -27,7 +27,7 @@ from authsite.platform.finding import Finding
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 
-from .clients import SAMPLE, client, find_client
+from .clients import CLEARTEXT, SAMPLE, client, find_client
 from .public_checks import public_findings
 
 MARKS = {"wrong": ("WRONG", "red"), "change": ("change", "yellow"), "ok": ("ok", "green")}
@@ -112,8 +112,12 @@ def _of_client(ctx: Context, found: Client) -> list[Finding]:
     if found.disabled_at:
         message = "the client is disabled: `authsite client enable` enables it"
         findings.append(Finding("wrong", "enabled", message))
-    uris = client_uris.of(ctx.db, [found.id]).get((found.id, client_uris.KINDS["redirect_uris"]))
-    if uris:
+    all_uris = client_uris.of(ctx.db, [found.id])
+    uris = all_uris.get((found.id, client_uris.KINDS["redirect_uris"]))
+    if cleartext := client_uris.unencrypted(all_uris, found.id):
+        message = CLEARTEXT.format(uris=" ".join(cleartext))
+        findings.append(Finding("change", "redirect URIs", message))
+    elif uris:
         findings.append(Finding("ok", "redirect URIs", " ".join(uris)))
     elif found.type in CODE_TYPES:
         message = "there are none: `authsite client update --redirect-uri` adds one"

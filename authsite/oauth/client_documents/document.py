@@ -5,12 +5,13 @@ grants, other ways to authenticate, logos, redirect URIs that no client may have
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from authsite.oauth import client_urls, redirect_uris, self_described
 from authsite.oauth.clients import MAX_NAME
 from authsite.oauth.models import MAX_URIS, NATIVE
+from authsite.oauth.redirect_uris import NOTHING, Allowed
 
 from .problems import DocumentRefused, Problem
 
@@ -29,10 +30,10 @@ class ClientDocument(NamedTuple):
     tos_uri: str | None
 
 
-def parse(url: str, body: bytes, private_schemes: Collection[str] = ()) -> ClientDocument:
+def parse(url: str, body: bytes, allowed: Allowed = NOTHING) -> ClientDocument:
     """The document at ``url``. Raises `DocumentRefused`.
 
-    ``private_schemes``: schemes without a dot that programs may use.
+    ``allowed``: what the operator allows besides the rules.
     """
     values = _object(body)
     if values.get("client_id") != url:
@@ -43,7 +44,7 @@ def parse(url: str, body: bytes, private_schemes: Collection[str] = ()) -> Clien
     scope = values.get("scope")
     return ClientDocument(
         _name(url, values.get("client_name")),
-        _redirect_uris(values, private_schemes),
+        _redirect_uris(values, allowed),
         scope if isinstance(scope, str) else None,
         *_links(values),
     )
@@ -82,7 +83,7 @@ def _name(url: str, given: object) -> str:
     return text if self_described.is_name(text) else client_urls.host_of(url)[:MAX_NAME]
 
 
-def _redirect_uris(values: Mapping[str, Any], private_schemes: Collection[str]) -> tuple[str, ...]:
+def _redirect_uris(values: Mapping[str, Any], allowed: Allowed) -> tuple[str, ...]:
     given = values.get("redirect_uris")
     if not isinstance(given, list):
         raise _invalid("its redirect_uris are not a list")
@@ -91,7 +92,7 @@ def _redirect_uris(values: Mapping[str, Any], private_schemes: Collection[str]) 
     usable, fault = [], "redirect_uris is an empty list"
     for uri in dict.fromkeys(each for each in given if isinstance(each, str)):
         try:
-            redirect_uris.check(uri, NATIVE, private_schemes)
+            redirect_uris.check(uri, NATIVE, allowed)
         except ValueError as error:
             fault = str(error)
         else:

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from authsite.oauth import client_uris, self_described
+from authsite.oauth import client_uris, redirect_uris, self_described
 from authsite.oauth.models import DOCUMENT, REDIRECT, Client
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
@@ -58,7 +58,7 @@ def bring_up_to_date(ctx: Context, url: str, *, only_stored: bool = False) -> No
         raise DocumentRefused(Problem.BUSY, "the request is no navigation of a browser")
     ctx.limits.count(ADDRESS, ctx.limits.address)
     fetched = fetch(ctx.services, url)
-    document = parse(url, fetched.body, ctx.settings.private_schemes)
+    document = parse(url, fetched.body, redirect_uris.allowed_by(ctx.settings))
     _store(ctx, url, document, clock.now() + fetched.lifetime)
 
 
@@ -121,5 +121,5 @@ def _fill(ctx: Context, client: Client, document: ClientDocument, expires: datet
 
 
 def _set_uris(ctx: Context, client: Client, document: ClientDocument) -> None:
-    schemes = ctx.settings.private_schemes
-    client_uris.replace(ctx.db, client, REDIRECT, document.redirect_uris, schemes)
+    allowed = redirect_uris.allowed_by(ctx.settings)
+    client_uris.replace(ctx.db, client, REDIRECT, document.redirect_uris, allowed)

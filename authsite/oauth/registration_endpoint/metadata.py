@@ -1,12 +1,12 @@
 """What of the metadata of a client can be registered (RFC 7591, section 2)."""
 
-from collections.abc import Collection
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from authsite.oauth import redirect_uris, self_described
 from authsite.oauth.clients import MAX_NAME
 from authsite.oauth.models import MAX_URIS, NATIVE, SERVER
+from authsite.oauth.redirect_uris import Allowed
 from authsite.platform.settings import Settings
 
 from .bodies import ClientMetadata
@@ -35,7 +35,7 @@ class Metadata(NamedTuple):
 def read(settings: Settings, sent: ClientMetadata) -> Metadata:
     """The values of a registration. Raises `InvalidRedirectUri` and `InvalidClientMetadata`."""
     application_type = _application_type(sent)
-    uris = _redirect_uris(sent, TYPES[application_type], settings.private_schemes)
+    uris = _redirect_uris(sent, TYPES[application_type], redirect_uris.allowed_by(settings))
     _require(CODE_GRANT, sent.grant_types, "grant_types")
     _require("code", sent.response_types, "response_types")
     return Metadata(
@@ -58,15 +58,13 @@ def _application_type(sent: ClientMetadata) -> ApplicationType:
     raise InvalidClientMetadata(f"application_type: give {' or '.join(TYPES)}, or leave it out.")
 
 
-def _redirect_uris(
-    sent: ClientMetadata, client_type: str, private_schemes: Collection[str]
-) -> list[str]:
+def _redirect_uris(sent: ClientMetadata, client_type: str, allowed: Allowed) -> list[str]:
     uris = list(dict.fromkeys(sent.redirect_uris))
     if not uris or len(uris) > MAX_URIS:
         raise InvalidRedirectUri(f"redirect_uris: give 1 to {MAX_URIS} URIs.")
     for uri in uris:
         try:
-            redirect_uris.check(uri, client_type, private_schemes)
+            redirect_uris.check(uri, client_type, allowed)
         except ValueError as error:
             raise InvalidRedirectUri(f"redirect_uris: {error}") from None
     return uris

@@ -2,7 +2,7 @@
 
 import uuid
 
-from authsite.oauth import client_uris, unused_clients
+from authsite.oauth import client_uris, redirect_uris, unused_clients
 from authsite.oauth.client_secrets import hash_secret
 from authsite.oauth.clients import new_secret
 from authsite.oauth.models import DYNAMIC, REDIRECT, Client, grant_types_of
@@ -56,8 +56,8 @@ def _store(ctx: Context, values: Metadata) -> tuple[Client, str | None]:
         tos_uri=values.tos_uri,
     )
     ctx.db.add(client)
-    schemes = ctx.settings.private_schemes
-    client_uris.replace(ctx.db, client, REDIRECT, values.redirect_uris, schemes)
+    allowed = redirect_uris.allowed_by(ctx.settings)
+    client_uris.replace(ctx.db, client, REDIRECT, values.redirect_uris, allowed)
     return client, secret
 
 

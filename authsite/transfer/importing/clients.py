@@ -23,6 +23,7 @@ from authsite.oauth.models import (
     Client,
     ClientUri,
 )
+from authsite.oauth.redirect_uris import allowed_by
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
 from authsite.platform.context import Context
@@ -139,7 +140,7 @@ def _redirect_uris(
     rows = []
     for position, uri in enumerate(uris):
         try:
-            client_uris.check(REDIRECT, uri, type_, ctx.settings.private_schemes)
+            client_uris.check(REDIRECT, uri, type_, allowed_by(ctx.settings))
         except ValueError as error:
             raise Fault("redirect", f"{error}: {uri}") from None
         values = {"client_id": client_id, "kind": REDIRECT, "uri": uri, "position": position}

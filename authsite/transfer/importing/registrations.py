@@ -9,6 +9,7 @@ from sqlalchemy import Table, select
 
 from authsite.oauth import client_uris, resources
 from authsite.oauth.models import RESOURCE_SERVER, Client, ClientUri, Resource
+from authsite.oauth.redirect_uris import allowed_by
 from authsite.platform.context import Context
 from authsite.platform.runtime.ids import as_client_id
 
@@ -35,7 +36,7 @@ def write_uris(
         if draft.kind not in client_uris.KINDS.values():
             raise Fault("kind", f"is none of {', '.join(client_uris.KINDS.values())}")
         try:
-            client_uris.check(draft.kind, draft.uri, type_, ctx.settings.private_schemes)
+            client_uris.check(draft.kind, draft.uri, type_, allowed_by(ctx.settings))
         except ValueError as error:
             raise Fault("uri", str(error)) from None
         known = select(ClientUri.id).where(

@@ -31,6 +31,7 @@ def ask_new(request: Request) -> Confirmation:
         effects=[
             _("Its type never changes."),
             _ONCE,
+            *_cleartext(request),
             _("With a scope that begins with admin: a program administers this site by itself."),
         ],
         button=_("Register"),
@@ -62,6 +63,7 @@ def ask_change(request: Request) -> Confirmation:
         title=_("Change ${name}", mapping={"name": client.name}),
         effects=[
             _("With fewer scopes, or if it becomes your own app or ceases to be, its tokens end."),
+            *_cleartext(request),
             _("With a scope that begins with admin: a program administers this site by itself."),
         ],
         button=_("Save"),
@@ -172,6 +174,19 @@ def enable(request: Request) -> Response:
     ctx, by, given = request.authsite.ctx, administrator_of(request), _given(request)
     client = service.enable(ctx, by, _id(request), given.reason)
     return done(request, _page(request, client), "enabled")
+
+
+def _cleartext(request: Request) -> list[str]:
+    """What a form says where clients may be sent to hosts without TLS."""
+    hosts = request.authsite.settings.http_redirect_hosts
+    if not hosts:
+        return []
+    text = _(
+        "Redirect URIs of ${hosts} may begin with http: whoever can read that network can read the"
+        " codes there.",
+        mapping={"hosts": ", ".join(hosts)},
+    )
+    return [text]
 
 
 def _with_secret(request: Request, client: Client, secret: str) -> Response:

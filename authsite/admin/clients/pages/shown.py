@@ -8,7 +8,7 @@ from authsite.admin.clients import service
 from authsite.admin.clients.usage import usage_of
 from authsite.admin.guard import administrator_of
 from authsite.admin.queries import query_of
-from authsite.oauth import client_fields
+from authsite.oauth import client_fields, client_uris
 from authsite.oauth.models import UNVERIFIED_TYPES, grant_types_of
 from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_client_id
@@ -39,10 +39,12 @@ def client(request: Request) -> dict[str, Any]:
     """One client, and how it is used."""
     ctx = request.authsite.ctx
     found = service.find(ctx, as_client_id(request.matchdict["id"]))
+    uris = service.uris_of(ctx, found)
     return {
         "client": found,
         "unverified": found.type in UNVERIFIED_TYPES,
         "grant_types": grant_types_of(found.type, found.grant_types),
-        "fields": client_fields.shown(found, service.uris_of(ctx, found)),
+        "fields": client_fields.shown(found, uris),
+        "cleartext": client_uris.unencrypted(uris, found.id),
         "usage": usage_of(ctx, found),
     }

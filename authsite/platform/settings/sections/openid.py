@@ -87,3 +87,11 @@ class OpenId:
         " `native`) may have, such as `myapp` for `myapp://callback`. Schemes with a dot, such as"
         " `org.example.app`, need no entry.",
     )
+    http_redirect_hosts: tuple[str, ...] = setting(
+        values.list_of(values.private_host),
+        "",
+        text="List of hosts to which people may return over `http`, from clients of type `server`"
+        " that have no TLS: exact private addresses (`10.0.0.5`), or exact names that end in"
+        " `.internal`, `.lan`, `.home.arpa`, `.local` or `.test`. Whoever can read that network can"
+        " read the codes; see [redirect URIs](openid.md#redirect-uris).",
+    )
