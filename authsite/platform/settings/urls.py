@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from types import MappingProxyType
 from urllib.parse import SplitResult, urlsplit
 
@@ -171,6 +171,31 @@ def host_name(text: str) -> str:
         return str(ip_address(name))
     if len(name) > 253 or not _NAME.fullmatch(name) or _HEXADECIMAL.fullmatch(name):
         raise ValueError("not a host name")
+    return name
+
+
+_PRIVATE_NAMES = (".internal", ".lan", ".home.arpa", ".local", ".test")
+# RFC 1918, and RFC 4193 for IPv6.
+_PRIVATE_NETWORKS = tuple(
+    map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"))
+)
+
+
+def private_host(text: str) -> str:
+    """A host of a private network, as a URL has it: an address, or a name that is not public."""
+    try:
+        name = host_name(text.strip("[]"))
+        address = ip_address(name.strip("[]")) if name[-1:].isdigit() or ":" in name else None
+    except ValueError:
+        raise ValueError(f"give hosts without scheme, port and path: not {text}") from None
+    if address is None:
+        is_private = name.endswith(_PRIVATE_NAMES) and not name.startswith(".")
+    else:
+        is_private = any(address in each for each in _PRIVATE_NETWORKS)
+    if not is_private:
+        raise ValueError(
+            f"give private addresses, or names that end in {', '.join(_PRIVATE_NAMES)}: not {text}"
+        )
     return name
 
 

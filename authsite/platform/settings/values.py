@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Literal, TypeVar
 
 from authsite.platform.runtime.catalogs import LANGUAGES
@@ -229,33 +229,6 @@ def private_scheme(text: str) -> str:
     if scheme in RESERVED_SCHEMES:
         raise ValueError(f"give the program a scheme of its own: {scheme} has another meaning")
     return scheme
-
-
-_PRIVATE_NAMES = (".internal", ".lan", ".home.arpa", ".local", ".test")
-# RFC 1918, and RFC 4193 for IPv6.
-_PRIVATE_NETWORKS = tuple(
-    map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"))
-)
-
-
-def private_host(text: str) -> str:
-    """A host of a private network, as a URL has it: an address, or a name that is not public."""
-    from authsite.platform.settings.urls import host_name
-
-    try:
-        name = host_name(text.strip("[]"))
-        address = ip_address(name.strip("[]")) if name[-1:].isdigit() or ":" in name else None
-    except ValueError:
-        raise ValueError(f"give hosts without scheme, port and path: not {text}") from None
-    if address is None:
-        is_private = name.endswith(_PRIVATE_NAMES) and not name.startswith(".")
-    else:
-        is_private = any(address in each for each in _PRIVATE_NETWORKS)
-    if not is_private:
-        raise ValueError(
-            f"give private addresses, or names that end in {', '.join(_PRIVATE_NAMES)}: not {text}"
-        )
-    return name
 
 
 def color(text: str) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-from authsite.platform.settings import agent_values, values
+from authsite.platform.settings import agent_values, urls, values
 from authsite.platform.settings.definition import optional, setting
 from authsite.platform.settings.durations import duration
 
@@ -88,7 +88,7 @@ class OpenId:
         " `org.example.app`, need no entry.",
     )
     http_redirect_hosts: tuple[str, ...] = setting(
-        values.list_of(values.private_host),
+        values.list_of(urls.private_host),
         "",
         text="List of hosts to which people may return over `http`, from clients of type `server`"
         " that have no TLS: exact private addresses (`10.0.0.5`), or exact names that end in"
