@@ -52,7 +52,7 @@ def test_a_person_goes_there_and_every_place_warns(site_with, tmp_path):
         assert f"{HOST}/callback" in text
         assert "can read the codes" in text
     app = application(site, redirect_uris=[f"{HOST}/cb"], no_consent=True)
-    assert answer_of(authorize(site, app))["code"]  # it is no program on this computer
+    assert answer_of(authorize(site, app))["code"]  # the host is another computer
     asking = application(site, redirect_uris=[f"{HOST}/cb"])
     page = authorize(site, asking)
     assert "tool.corp.lan:3000" in page.text

@@ -92,6 +92,6 @@ class OpenId:
         "",
         text="List of hosts to which people may return over `http`, from clients of type `server`"
         " that have no TLS: exact private addresses (`10.0.0.5`), or exact names that end in"
-        " `.internal`, `.lan`, `.home.arpa`, `.local` or `.test`. Whoever can read that network can"
-        " read the codes; see [redirect URIs](openid.md#redirect-uris).",
+        " `.internal`, `.lan`, `.home.arpa`, `.local` or `.test`. The codes can be read"
+        " in that network; see [redirect URIs](openid.md#redirect-uris).",
     )
