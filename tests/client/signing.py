@@ -32,6 +32,7 @@ class FakeServer:
         self.key = new_key("first")
         self.published = [self.key]
         self.claims, self.about, self.nonce = {}, ABOUT, None
+        self.header = {}
         self.id_token = None
         self.redeemed = []
         self.asked_for_keys = 0
@@ -68,7 +69,7 @@ class FakeServer:
             "iat": now, "exp": now + 3600, "auth_time": now, **self.claims,
         }  # fmt: skip
         claims = {name: value for name, value in claims.items() if value is not None}
-        header = {"alg": "ES256", "kid": self.key.kid}
+        header = {"alg": "ES256", "kid": self.key.kid, **self.header}
         return jwt.encode(header, claims, self.key, algorithms=["ES256"])
 
 

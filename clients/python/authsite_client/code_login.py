@@ -110,6 +110,7 @@ class CodeLogin:
         as a whole URL, is replaced by ``/``. ``max_age`` is how long ago the user may have
         signed in, in seconds. ``parameters`` are more ones of the authorization request:
         ``prompt``, ``acr_values``, ``login_hint``, ``ui_locales``, ``provider``, ``resource``.
+        `callback` compares ``max_age`` and ``acr_values`` with the ID token.
         """
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         start = {
@@ -118,6 +119,7 @@ class CodeLogin:
             "next": next if next and _LOCAL.fullmatch(next) else "/",
             "at": int(clock.time()),
             "max_age": max_age,
+            "acr_values": parameters.get("acr_values", ""),
         }
         started = [*_started(session).items(), (state, start)]
         session[SESSION_KEY] = dict(started[-MAX_STARTED:])
@@ -139,8 +141,9 @@ class CodeLogin:
     def callback(self, session: BrowserSession, query: Query) -> SignedIn:
         """The user who comes back to the redirect URI with ``query``.
 
-        Raises `LoginFailed` if the user or authsite has refused, or if this browser did not start
-        the sign-in; `ApiError` and `Unreachable` if authsite does not redeem the code.
+        Raises `LoginFailed` if the user or authsite has refused, if this browser did not start
+        the sign-in, or if it is older or of a lower level than was asked for; `ApiError` and
+        `Unreachable` if authsite does not redeem the code.
         """
         start = self._start_of(session, query)
         if query.get("iss") != self.issuer:  # RFC 9207, section 2.4: authsite always sends it
@@ -157,12 +160,19 @@ class CodeLogin:
             "code_verifier": start["verifier"],
         }
         tokens, id_token = self.client.redeem(form)
-        expected = Expected(self.issuer, self.client_id, start["nonce"], start.get("max_age"))
+        expected = Expected(
+            self.issuer,
+            self.client_id,
+            start["nonce"],
+            start.get("max_age"),
+            start.get("acr_values", ""),
+        )
         claims = check_claims(self.read_id_token(id_token), expected)
         about = self.userinfo(tokens.access_token)
         if about.get("sub") != claims["sub"]:  # OpenID Connect Core 1.0, section 5.3.2
             raise LoginFailed("invalid_answer", "The user of the ID token is another one.")
-        return SignedIn(claims["sub"], {**claims, **about}, tokens, id_token, start["next"])
+        # What is signed, and about this sign-in, counts before what the endpoint says.
+        return SignedIn(claims["sub"], {**about, **claims}, tokens, id_token, start["next"])
 
     def logout_url(self, id_token: str = "", back: str = "") -> str:
         """Where to send the browser to end its session at authsite, too.

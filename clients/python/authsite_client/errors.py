@@ -219,7 +219,8 @@ class LoginFailed(AuthsiteError):
 
     ``error`` is the code of RFC 6749, section 4.1.2.1, such as ``access_denied``, that of RFC 8628,
     ``expired_token``, or one of ours: ``unknown_state``, ``wrong_issuer``, ``invalid_answer``,
-    ``invalid_id_token``. ``description`` is for developers.
+    ``invalid_id_token``, ``unmet_authentication_requirements`` (a sign-in of a lower level than
+    ``acr_values`` asked for). ``description`` is for developers.
     """
 
     def __init__(self, error: str, description: str = "") -> None:

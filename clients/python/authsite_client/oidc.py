@@ -14,7 +14,7 @@ from . import clock
 from .code_login import CodeLogin
 from .connections import Request
 from .errors import Unreachable
-from .id_token import invalid
+from .id_token import invalid, require_id_token
 from .responses import read_json
 
 ALGORITHMS = ["RS256", "ES256"]  # those of authsite
@@ -51,7 +51,9 @@ class OidcLogin(CodeLogin):
             raise invalid("no key of the server has signed it") from error
 
     def _decode(self, id_token: str, keys: KeySet) -> dict[str, Any]:
-        return dict(jwt.decode(id_token, keys, algorithms=ALGORITHMS).claims)
+        token = jwt.decode(id_token, keys, algorithms=ALGORITHMS)
+        require_id_token(token.header)
+        return dict(token.claims)
 
     def _current_keys(self, age: float) -> KeySet:
         """The published keys, at most ``age`` seconds old."""
