@@ -18,7 +18,8 @@ from authsite.platform.i18n import _
 from authsite.platform.passwords import policy
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
-from authsite.sign_in.fields import check_line, read_identifiers
+from authsite.platform.runtime.lines import one_line
+from authsite.sign_in.fields import read_identifiers, read_line
 from authsite.sign_in.identifiers import Identifier
 from authsite.sign_in.reauthentication import ProofFields, missing_fields, require_proof
 from authsite.sign_in.sessions import service as sessions
@@ -158,7 +159,7 @@ def _read_profile(
 ) -> dict[str, Identifier | None]:
     """The login names by kind; None for a kind whose text is empty, which removes it."""
     valid, errors = read_identifiers(ctx.settings, identifiers)
-    errors += check_line("name", name)
+    errors += read_line("name", name).errors
     if errors:
         raise ValidationFailed(details=errors)
     return dict.fromkeys(identifiers) | {item.kind: item for item in valid}
@@ -195,8 +196,8 @@ def _change(
     ]
     for kind in changed:
         _set_login_name(ctx, user, kind, names[kind])
-    if name is not None and user.name != (name or None):
-        user.name = name or None
+    if name is not None and user.name != (line := one_line(name)):
+        user.name = line
         changed.append("name")
     if cause and not changed:
         return user

@@ -3,12 +3,13 @@
 from authsite.platform.audit.cause import MAX_REASON, Cause
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
+from authsite.platform.runtime.lines import NotOneLine, one_line
+from authsite.sign_in.fields import not_one_line
 
 from .administrator import Administrator
 
 _MISSING = _("Give the reason: the audit trail keeps it.")
 _TOO_LONG = _("This is too long. Shorten it.")
-_NOT_A_LINE = _("Write the reason on one line, without other control characters.")
 
 
 def cause(by: Administrator, reason: str | None, *, required: bool = False) -> Cause:
@@ -17,11 +18,13 @@ def cause(by: Administrator, reason: str | None, *, required: bool = False) -> C
     Raises `ValidationFailed` for a reason that is required and missing, too long (`MAX_REASON`), or
     not one line.
     """
-    text = (reason or "").strip()
+    try:
+        text = one_line((reason or "").strip()) or ""
+    except NotOneLine as error:
+        details = [FieldError("invalid", "reason", not_one_line(error))]
+        raise ValidationFailed(details=details) from None
     if required and not text and by.kind != "command":
         raise ValidationFailed(details=[FieldError("required", "reason", _MISSING)])
     if len(text) > MAX_REASON:
         raise ValidationFailed(details=[FieldError("too_long", "reason", _TOO_LONG)])
-    if not text.isprintable():
-        raise ValidationFailed(details=[FieldError("invalid", "reason", _NOT_A_LINE)])
     return by.cause(text)

@@ -45,6 +45,9 @@ NEEDED = {
 }
 
 
+NO_FILE = "no environment file was written, since the secrets come from the environment or the ini"
+
+
 @click.command(
     epilog=examples(
         "authsite init",
@@ -96,7 +99,7 @@ def init(
     installed = prepare(config)
     say(installed, as_json=as_json)
     if as_json:
-        print_json({"revision": installed.revision, "env_file": str(installed.env_file)})
+        print_json({"revision": installed.revision, "env_file": _named(installed.env_file)})
 
 
 def prepare(config: str | None) -> Installed:
@@ -114,7 +117,8 @@ def say(installed: Installed, *, as_json: bool = False) -> None:
         click.echo(note, err=as_json)
     if not as_json:
         revision, env_file, _ = installed
-        click.echo(f"The schema is at revision {revision}; secrets are in {env_file}.")
+        where = f"secrets are in {env_file}" if env_file else NO_FILE
+        click.echo(f"The schema is at revision {revision}; {where}.")
 
 
 def _init_production(
@@ -147,7 +151,8 @@ def _fill(path: Path, variables: dict[str, str], as_json: bool) -> None:
     installed = install(ini, env_file, variables)
     say(installed, as_json=as_json)
     if as_json:
-        values = {"ini": str(path), "env_file": str(env_file), "revision": installed.revision}
+        file = _named(installed.env_file)
+        values = {"ini": str(path), "env_file": file, "revision": installed.revision}
         return print_json(values)
     click.echo(
         "Check the set-up, then serve:\n"
@@ -164,13 +169,19 @@ def _leave(path: Path, variables: dict[str, str], missing: list[str], as_json: b
         new = {} if has_secret(read_ini(path), present) else {"AUTHSITE_SECRET": new_secret()}
         write(new | {name: value for name, value in variables.items() if name not in present})
     if as_json:
-        return print_json({"ini": str(path), "env_file": str(env_file), "missing": missing})
+        file = _named(env_file if env_file.exists() else None)
+        return print_json({"ini": str(path), "env_file": file, "missing": missing})
+    written = f"{path} and {env_file} are written" if env_file.exists() else f"{path} is written"
     who = f"{WHO_MAY_REGISTER}\n" if "AUTHSITE_REGISTRATION" in missing else ""
     click.echo(
-        f"{path} and {env_file} are written. Without a value: {', '.join(missing)}.\n{who}"
+        f"{written}. Without a value: {', '.join(missing)}.\n{who}"
         f"Add a line NAME=value for each to {env_file}, then run\n"
         f"  authsite init --production --folder {folder}"
     )
+
+
+def _named(file: Path | None) -> str | None:
+    return str(file) if file else None
 
 
 def _env_file(folder: Path) -> Path:

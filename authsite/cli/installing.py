@@ -37,10 +37,13 @@ ADDED = (
 
 
 class Installed(NamedTuple):
-    """The revision of the schema, the environment file, and sentences on what is unexpected."""
+    """The revision of the schema, the environment file, and sentences on what is unexpected.
+
+    ``env_file``: None if there is none, since the settings come from variables and the ini.
+    """
 
     revision: str | None
-    env_file: Path
+    env_file: Path | None
     notes: tuple[str, ...]
 
 
@@ -111,7 +114,7 @@ class _Installation(NamedTuple):
             if self.write and missing:
                 # Before the commit: if the file cannot be written, nothing is recorded.
                 self.write(missing)
-        return Installed(revision, self.path, tuple(notes))
+        return Installed(revision, self.path if self.path.exists() else None, tuple(notes))
 
     def check(self, connection: "Connection") -> None:
         """Raise `click.ClickException` if the database belongs to other values than these."""

@@ -16,8 +16,10 @@ from authsite.platform.audit.service import record
 from authsite.platform.context import Context
 from authsite.platform.i18n import _
 from authsite.platform.runtime import clock
+from authsite.platform.runtime.lines import NotOneLine, one_line
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import is_admin
+from authsite.sign_in.fields import not_one_line
 from authsite.users.groups.models import Group, GroupChange, GroupMember
 from authsite.users.groups.reserved import RESERVED, is_reserved
 from authsite.users.levels import LEVELS
@@ -67,7 +69,7 @@ def create(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Group:
     now = clock.now()
     group = Group(
         name=name,
-        title=_title(given.title or ""),
+        title=title_of(given.title or ""),
         scopes=_scopes(ctx.settings, given.scopes or ""),
         require_acr=_level(given.require_acr or ""),
         created_at=now,
@@ -97,7 +99,7 @@ def change(ctx: Context, name: str, given: GroupValues, cause: Cause) -> UUID | 
     before = group.title, group.scopes, group.require_acr
     bound = set(group.scopes.split())
     if given.title is not None:
-        group.title = _title(given.title)
+        group.title = title_of(given.title)
     if given.scopes is not None:
         group.scopes = _scopes(ctx.settings, given.scopes, bound)
     if given.require_acr is not None:
@@ -180,9 +182,13 @@ def of_row(group: Group, members: int, pending: Mapping[str, int]) -> ShownGroup
     )
 
 
-def _title(text: str) -> str:
-    title = text.strip()
-    if not title or not title.isprintable() or len(title) > MAX_TITLE:
+def title_of(text: str) -> str:
+    """A title as it is stored. Raises `InvalidGroup`."""
+    try:
+        title = one_line(text)
+    except NotOneLine as error:
+        raise InvalidGroup("title", not_one_line(error)) from None
+    if not title or len(title) > MAX_TITLE:
         message = _(
             "give one line of 1 to ${number} characters", mapping={"number": str(MAX_TITLE)}
         )

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, func, select, update
+from sqlalchemy import ColumnElement, CursorResult, func, select, update
 from sqlalchemy.orm import Session
 
 from authsite.platform.audit.cause import Cause
@@ -16,11 +16,14 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
+from authsite.platform.db.folded import folded_name
 from authsite.platform.i18n import _
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
+from authsite.platform.runtime.lines import NotOneLine, one_line
 from authsite.platform.settings.values import OIDC_SCOPES, is_admin
 from authsite.platform.settings.values import scope as scope_name
+from authsite.sign_in.fields import not_one_line
 from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from .client_secrets import hash_secret
@@ -57,7 +60,7 @@ def create(
         raise InvalidValue(
             _("the type must be one of ${types}", mapping={"types": ", ".join(REGISTRABLE_TYPES)})
         )
-    _check_name(name)
+    name = name_of(name)
     _check_scopes(client_type, scope, default_scope)
     if client_type in CODE_TYPES:
         features.use(ctx, features.CLIENTS)
@@ -111,8 +114,7 @@ def change(
     default_scope = client.default_scope if default_scope is None else default_scope
     _check_scopes(client.type, scope, default_scope)
     if name is not None:
-        _check_name(name)
-        client.name = name
+        client.name = name_of(name)
     client.scope, client.default_scope = " ".join(scope.split()), " ".join(default_scope.split())
     client.updated_at = now
     if end_tokens or not before <= set(scope.split()):
@@ -194,6 +196,11 @@ def enable(ctx: Context, client: Client, cause: Cause | None = None) -> None:
     record(ctx, Event.CLIENT_ENABLED, client_id=client.id, details=_details(cause))
 
 
+def called(text: str) -> ColumnElement[bool]:
+    """The condition that the name of a client contains ``text``, whatever the case."""
+    return Client.folded_name.contains(folded_name(text), autoescape=True)
+
+
 def search(
     db: Session,
     limit: int,
@@ -206,7 +213,7 @@ def search(
 
     Only those of ``client_type``, unless it is None, and with ``disabled`` only disabled ones.
     """
-    conditions = [func.lower(Client.name).contains(name.lower(), autoescape=True)]
+    conditions = [called(name)]
     if client_type is not None:
         conditions.append(Client.type == client_type)
     if disabled:
@@ -239,14 +246,20 @@ def _details(cause: Cause | None) -> dict[str, Detail] | None:
     return cause.details() if cause else None
 
 
-def _check_name(name: str) -> None:
-    if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
+def name_of(text: str) -> str:
+    """The name of a client as it is stored. Raises ValueError."""
+    try:
+        name = one_line(text)
+    except NotOneLine as error:
+        raise InvalidValue(not_one_line(error)) from None
+    if not name or len(name) > MAX_NAME:
         raise InvalidValue(
             _(
                 "the name must be one line of 1 to ${number} characters",
                 mapping={"number": str(MAX_NAME)},
             )
         )
+    return name
 
 
 def _check_scopes(client_type: str, scope: str, default_scope: str) -> None:

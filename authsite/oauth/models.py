@@ -8,6 +8,7 @@ from sqlalchemy import CheckConstraint, ForeignKey, String, Text, UniqueConstrai
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.db.base import Base, partial_index
+from authsite.platform.db.folded import FoldedName
 
 RESOURCE_SERVER = "resource-server"  # may introspect the access tokens of all clients
 SERVER, BROWSER, NATIVE = "server", "browser", "native"
@@ -69,7 +70,7 @@ def may_refresh(client_type: str, stored: str | None) -> bool:
     return "refresh_token" in grant_types_of(client_type, stored)
 
 
-class Client(Base):
+class Client(FoldedName, Base):
     """An OAuth client. Two secrets may be valid, so that a rotation interrupts no one.
 
     ``grant_types``: a set, separated by blanks; NULL for those of the type (`grant_types_of`).

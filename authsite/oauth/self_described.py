@@ -1,9 +1,9 @@
 """What a client may say about itself that no administrator has registered."""
 
-import re
 import unicodedata
 
 from authsite.platform.i18n import _
+from authsite.platform.runtime.lines import INVISIBLE, JOINERS, NotOneLine, one_line
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import OIDC_SCOPES
 
@@ -15,10 +15,6 @@ from .models import DYNAMIC
 LINKS = ("client_uri", "policy_uri", "tos_uri")
 """The links to pages of the client, by the names of RFC 7591, section 2."""
 
-# Letters and symbols that look like a blank, and marks that look like nothing (Unicode, UAX 44,
-# Default_Ignorable_Code_Point). All others of these are not printable, but for the selectors of
-# variants, which are parts of many emojis.
-_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0]")
 _MARKS = 4  # more on one letter cover the lines above and below
 
 
@@ -27,10 +23,20 @@ def is_name(text: str) -> bool:
 
     Without control characters, and without marks that are piled up.
     """
-    if not text.isprintable() or len(text) > MAX_NAME or _INVISIBLE.search(text):
+    try:
+        as_stored = one_line(text)
+    except NotOneLine:
+        return False
+    hidden = INVISIBLE.search(text) or any(map(_is_format, text))
+    if as_stored != text or len(text) > MAX_NAME or hidden:
         return False
     kinds = "".join(unicodedata.category(each)[0] for each in text)  # such as L for a letter
     return not {*"LNPS"}.isdisjoint(kinds) and "M" * (_MARKS + 1) not in kinds
+
+
+def _is_format(character: str) -> bool:
+    """Whether it is a format character, which cannot be seen, or one that is not assigned."""
+    return character not in JOINERS and unicodedata.category(character) in ("Cf", "Cn")
 
 
 def link(uri: str | None) -> str | None:

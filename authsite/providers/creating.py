@@ -7,7 +7,8 @@ from authsite.platform.audit.service import record
 from authsite.platform.context import Context
 from authsite.platform.http.errors import ValidationFailed
 from authsite.platform.mail.outbox import Recipient
-from authsite.sign_in.fields import check_line, read_identifiers
+from authsite.platform.runtime.lines import one_line
+from authsite.sign_in.fields import read_identifiers, read_line
 from authsite.sign_in.identifiers import Identifier
 from authsite.sign_in.method import Pending
 from authsite.sign_in.sessions.service import BegunSession
@@ -49,7 +50,7 @@ def create(
     if afresh:
         _erase_holder(ctx, visit)
     user = users.create(
-        ctx, names, None, name=given.name or None, confirmed=True, origin="provider"
+        ctx, names, None, name=one_line(given.name), confirmed=True, origin="provider"
     )
     accept_terms(ctx, user)
     identity = join(ctx, visit, user.id)
@@ -65,7 +66,7 @@ def _read(ctx: Context, visit: Visit, given: NewUser) -> list[Identifier]:
     """The login names of the form."""
     texts = {"email": visit.address, "username": given.username, "phone": given.phone}
     names, errors = read_identifiers(ctx.settings, texts)
-    errors += [*check_line("name", given.name), *terms_errors(ctx, given.terms_accepted)]
+    errors += [*read_line("name", given.name).errors, *terms_errors(ctx, given.terms_accepted)]
     if errors:
         raise ValidationFailed(details=errors)
     return names

@@ -1,9 +1,11 @@
 """Read login names from the fields of a request, with one `FieldError` for each bad field."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
+from authsite.platform.runtime.lines import NotOneLine, one_line
 from authsite.platform.settings import Settings
 
 from .errors import DomainNotAllowed, domains_message
@@ -83,8 +85,28 @@ def read_identifiers(
     return identifiers, errors
 
 
-def check_line(field: str, text: str | None) -> list[FieldError]:
-    """The error of ``field`` if ``text`` contains a line break or another control character."""
-    if text is None or text.isprintable():
-        return []
-    return [FieldError("invalid", field, _("Leave line breaks and control characters out."))]
+LONGEST_LINE = 1024  # characters
+
+
+class ReadLine(NamedTuple):
+    """A text as it is stored, and the error that it has."""
+
+    text: str | None
+    errors: list[FieldError]
+
+
+def read_line(field: str, text: str | None) -> ReadLine:
+    """`one_line` of the ``text`` in ``field``; of no text, and of one that cannot be seen, None."""
+    try:
+        line = one_line(text)
+    except NotOneLine as error:
+        return ReadLine(None, [FieldError("invalid", field, not_one_line(error))])
+    if line and len(line) > LONGEST_LINE:  # NFC makes few characters more
+        return ReadLine(None, [FieldError("too_long", field, _("This is too long. Shorten it."))])
+    return ReadLine(line, [])
+
+
+def not_one_line(error: NotOneLine) -> str:
+    """The message for a person who has typed or pasted such a character."""
+    mapping = {"character": error.character, "place": str(error.place)}
+    return _("Leave out ${character}, the character at place ${place}.", mapping=mapping)

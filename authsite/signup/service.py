@@ -15,8 +15,9 @@ from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.passwords import policy
+from authsite.platform.runtime.lines import one_line
 from authsite.sign_in.credentials import find_account
-from authsite.sign_in.fields import check_line, domain_errors, read_identifiers
+from authsite.sign_in.fields import domain_errors, read_identifiers, read_line
 from authsite.sign_in.identifiers import Identifier
 from authsite.users import service as users
 from authsite.users.errors import IdentifierTaken
@@ -135,7 +136,7 @@ def register(
     """
     names = _validate(ctx, SignUp(identifiers, password, name))
     hashed = ctx.passwords.hash(password)
-    user = users.create(ctx, names, hashed, name=name or None, cause=cause)
+    user = users.create(ctx, names, hashed, name=one_line(name), cause=cause)
     _mail_link(ctx, user, None)
     return user
 
@@ -146,7 +147,7 @@ def _validate(ctx: Context, given: SignUp, also: Sequence[FieldError] = ()) -> l
     names, errors = read_identifiers(ctx.settings, identifiers)
     if not identifiers.get("email"):
         errors.insert(0, FieldError("required", "email", _("Enter your e-mail address.")))
-    errors += check_line("name", name)
+    errors += read_line("name", name).errors
     applicant = policy.Applicant(
         identifiers.get("email") or "", identifiers.get("username"), identifiers.get("phone"), name
     )
@@ -164,7 +165,7 @@ def _create_registered(
     password_hash: str,
     page_url: str | None,
 ) -> User:
-    user = users.create(ctx, names, password_hash, name=given.name or None, origin="registered")
+    user = users.create(ctx, names, password_hash, name=one_line(given.name), origin="registered")
     _mail_link(ctx, user, page_url, given.code_id)
     return accept_terms(ctx, user)
 
@@ -203,7 +204,7 @@ def create_invited(ctx: Context, given: SignUp, checked: Checked) -> User:
         ctx,
         checked.names,
         checked.password_hash,
-        name=given.name or None,
+        name=one_line(given.name),
         confirmed=True,
         origin="invited",
     )

@@ -12,17 +12,17 @@ from sqlalchemy import (
     Text,
     and_,
     false,
-    func,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.db.base import Base, partial_index
+from authsite.platform.db.folded import FoldedName
 
 Origin: TypeAlias = Literal["registered", "imported", "command", "invited", "provider"]
 """How the account came into being."""
 
 
-class User(Base):
+class User(FoldedName, Base):
     """A person. Raising ``epoch`` ends everything that was issued before.
 
     Raising ``recovery_version`` ends the reset links that were mailed: a new password, a completed
@@ -84,8 +84,7 @@ for _name, _where in (
 ):
     partial_index(_name, User.created_at, User.id, where=_where)
 _BINARY = 'COLLATE "C"'
-_lower = func.lower(User.name).label("in_lower_case")
-Index("ix_users_name", _lower, User.id, postgresql_ops={"in_lower_case": _BINARY})
+Index("ix_users_folded_name", "folded_name", User.id, postgresql_ops={"folded_name": _BINARY})
 partial_index("ix_users_delete_at", User.delete_at, where=User.delete_at.is_not(None))
 
 

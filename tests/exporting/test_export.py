@@ -37,7 +37,7 @@ SCHEMA = json.loads((CHECKOUT / "docs/export.schema.json").read_text())
 INTERNAL = {
     "User": "epoch recovery_version recognition_version"
     " pending_email pending_epoch pending_expires_at pending_asked_at pending_by_link"
-    " links_ended_at labels factor_version",
+    " links_ended_at labels factor_version folded_name",
     "TotpFactor": "",
     "Passkey": "",
     "RecoveryCode": "",
@@ -45,7 +45,7 @@ INTERNAL = {
     "Group": "",
     "GroupMember": "",
     "Invitation": "key version",
-    "Client": "epoch document_expires_at asked_at used_at",
+    "Client": "epoch document_expires_at asked_at used_at folded_name",
     "Family": "user_epoch client_epoch generation rescoped facts auth_at recognized identity_id"
     " ends_at",
     "PersonalToken": "user_epoch client_epoch identity_id",

@@ -8,6 +8,8 @@ import pytest
 
 from authsite.platform.i18n import translate
 from authsite.platform.passwords.strength import judge
+from authsite.platform.passwords.words import PASSWORDS, SEASONS, plain
+from authsite.platform.runtime.catalogs import LANGUAGES
 from tests.support.timing import within
 
 CONTEXT = [
@@ -39,7 +41,7 @@ def code(password: str, min_length: int = 8) -> str | None:
         ("aaaaaaaa", "Repeating"),
         ("abcdefgh", "Rows"),
         ("19870412", "Dates"),
-        ("summer2026", "common words"),
+        ("summer2026", "Seasons and months"),
         ("purplewolf", "common words"),
         ("dragon1987", "common words"),
         ("Acme2026", "name of this site"),
@@ -171,3 +173,40 @@ def test_the_word_lists_are_loaded_only_when_a_password_is_set():
     )
     end = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert end.stderr.strip() == ""
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        *(
+            "Verano2026",
+            "Printemps2026",
+            "Otoño2026!!",
+            "Septembre2026",
+            "Février2026",
+            "Maerz2026!",
+        ),
+        *("contraseña1", "Contrasena!1", "MotDePasse1", "Kennwort123", "Bienvenue1!", "Пароль123"),
+        *("pässwörd1", "pаsswоrd1", "ｐａｓｓｗｏｒｄ１", "P@ssw0rd123!", "!!P@ssw0rd1"),
+        *("Müller-Shop1", "MuellerShop1", "mullershop12"),
+    ],
+)
+def test_words_of_every_language_accents_and_letters_that_look_alike_are_known(password):
+    found = judge(password, 8, ["Müller-Shop", "Mueller"])
+    assert found.weakness
+    assert found.weakness.code == "weak_password"
+
+
+def test_every_language_has_its_seasons_and_its_words_for_a_password():
+    for words in (SEASONS, PASSWORDS):
+        assert set(LANGUAGES) <= set(words)
+    assert all(len(SEASONS[each].split()) >= 16 for each in LANGUAGES)
+    assert plain("Straße Łódź Crème") == "Strasse Lodz Creme"
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["gartenzaun im märz", "смелый кот ест рыбу", "陽だまりの猫と古時計", "quatre chats à été"],
+)
+def test_a_long_phrase_in_such_words_is_taken(password):
+    assert judge(password, 8, ["authsite"]).weakness is None

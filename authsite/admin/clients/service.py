@@ -54,7 +54,7 @@ def some(
     key = after(ctx, by, filters, text)
     query = select(Client).order_by(Client.created_at.desc(), Client.id.desc())
     if wanted.name:
-        query = query.where(Client.name.icontains(wanted.name, autoescape=True))
+        query = query.where(clients.called(wanted.name))
     if wanted.type:
         query = query.where(Client.type == wanted.type)
     if wanted.disabled is not None:

@@ -30,6 +30,7 @@ from authsite.admin.administrator import Administrator
 from authsite.admin.limited_reading import limited
 from authsite.admin.lists import Page
 from authsite.platform.context import Context
+from authsite.platform.db.folded import folded_name
 from authsite.platform.runtime.ids import as_id
 from authsite.sign_in.identifiers import KINDS, candidates
 from authsite.users.groups.models import GroupMember
@@ -148,9 +149,9 @@ def _index(ctx: Context, wanted: Wanted, sqlite: bool) -> _Order:
     if id_ := as_id(text.lower()):
         order = _Order(select().where(User.id == id_), (_ID,), _ID)
     elif text.startswith(NAME):
-        name = _binary(func.lower(User.name), sqlite)
-        begin = func.lower(text.removeprefix(NAME).strip())
-        rows = select().where(name >= begin, name < begin + literal(_LAST))
+        name = _binary(User.folded_name, sqlite)
+        begin = folded_name(text.removeprefix(NAME).strip()) or ""
+        rows = select().where(name >= begin, name < begin + _LAST)
         order = _Order(rows, (name, _ID), _ID)
     elif text:
         order = _by_login_name(_key(ctx, text), sqlite)

@@ -12,6 +12,7 @@ from authsite.oauth import client_urls, redirect_uris, self_described
 from authsite.oauth.clients import MAX_NAME
 from authsite.oauth.models import MAX_URIS, NATIVE
 from authsite.oauth.redirect_uris import NOTHING, Allowed
+from authsite.platform.runtime.lines import as_one_line
 
 from .problems import DocumentRefused, Problem
 
@@ -79,7 +80,7 @@ def _texts(value: object) -> set[str]:
 
 def _name(url: str, given: object) -> str:
     """The name in one line; the host if there is none that can be shown."""
-    text = " ".join(given.split())[:MAX_NAME].strip() if isinstance(given, str) else ""
+    text = (as_one_line(given if isinstance(given, str) else "") or "")[:MAX_NAME].strip()
     return text if self_described.is_name(text) else client_urls.host_of(url)[:MAX_NAME]
 
 

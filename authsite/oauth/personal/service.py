@@ -28,7 +28,7 @@ from authsite.platform.mail.outbox import Recipient
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.platform.settings.durations import duration
-from authsite.sign_in.fields import check_line
+from authsite.sign_in.fields import read_line
 from authsite.sign_in.reauthentication import ProofFields, missing_fields, require_proof
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.sign_in.unconfirmed_recipient import may_mail_own_address
@@ -148,9 +148,8 @@ def revoke(
 
 def _read(requested: RequestedToken, allowed: Collection[str]) -> tuple[str, str, timedelta]:
     """Name, scope and lifetime. Raises `ValidationFailed` with all errors."""
-    name, wanted = requested.name.strip(), scopes.parse(requested.scope or "")
-    errors = check_line("name", name)
-    if not name:
+    (name, errors), wanted = read_line("name", requested.name), scopes.parse(requested.scope or "")
+    if not name and not errors:
         errors.append(FieldError("required", "name", NAME_MISSING))
     if not set(wanted) <= set(allowed).difference(scopes.OPENID_SCOPES):
         errors += ScopeNotAllowed().details
@@ -160,7 +159,7 @@ def _read(requested: RequestedToken, allowed: Collection[str]) -> tuple[str, str
             lifetime = _parse_lifetime(requested.expires_in)
     except ValueError:
         errors += InvalidLifetime().details
-    if errors:
+    if errors or not name:
         raise ValidationFailed(details=errors)
     return name, " ".join(wanted), lifetime
 

@@ -7,6 +7,7 @@ from authsite.oauth import redirect_uris, self_described
 from authsite.oauth.clients import MAX_NAME
 from authsite.oauth.models import MAX_URIS, NATIVE, SERVER
 from authsite.oauth.redirect_uris import Allowed
+from authsite.platform.runtime.lines import NotOneLine, one_line
 from authsite.platform.settings import Settings
 
 from .bodies import ClientMetadata
@@ -84,7 +85,10 @@ def _auth_method(given: str | None) -> AuthMethod:
 
 
 def _name(given: str | None) -> str:
-    name = (given or "").strip()
+    try:
+        name = one_line(given) or ""
+    except NotOneLine as error:
+        raise InvalidClientMetadata(f"client_name: {error}.") from None
     if not self_described.is_name(name) and name:
         most = MAX_NAME
         raise InvalidClientMetadata(f"client_name: give one line of at most {most} characters.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from authsite.platform.runtime.causes import cause_of as cause_of
+from authsite.platform.runtime.lines import JOINERS, NotOneLine, one_line
 from authsite.platform.settings import (
     Settings,
     SettingsError,
@@ -48,8 +49,11 @@ def _one_line(_ctx: click.Context, option: click.Parameter, reason: str | None) 
     """
     from authsite.platform.audit.cause import MAX_REASON
 
-    text = (reason or "").strip()
-    if not text.isprintable() or len(text) > MAX_REASON or (option.required and not text):
+    try:
+        text = one_line((reason or "").strip()) or ""
+    except NotOneLine as error:
+        raise click.ClickException(f"--reason: {error}") from None
+    if len(text) > MAX_REASON or (option.required and not text):
         raise click.ClickException(f"--reason: give one line of 1 to {MAX_REASON} characters")
     return text or None
 
@@ -277,4 +281,6 @@ def print_facts(title: str, facts: Mapping[str, str]) -> None:
 
 def visible(text: str) -> str:
     """``text`` on one line, with control characters written as escapes: ``\\x1b``."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(
+        c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text
+    )

@@ -8,13 +8,16 @@ stronger: 64 times one letter is rejected, and so is 64 times one emoji.
 import itertools
 import math
 import re
+import string
 import unicodedata
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple, NotRequired, TypedDict
 
 from authsite.platform.i18n import PluralString, _
 from authsite.platform.passwords.scheme import MAX_PASSWORD_BYTES, UnacceptablePassword, encode
+from authsite.platform.passwords.words import PASSWORDS, SEASONS, all_words, plain, with_plain
 
 LISTED_BELOW = 64  # code points; lists of leaked passwords and phrases contain none longer
 ENOUGH_GUESSES = 1_000_000
@@ -27,12 +30,6 @@ ENOUGH_INFORMATION = 30
 READING_BUDGET = 24_000
 MIN_WITHOUT_CONTEXT = 6  # characters that must remain without the context words
 YEARS = [str(year) for year in range(2020, 2040)]  # zxcvbn's list ends with 2019
-# Typical of passwords that expire every quarter; zxcvbn's lists are English.
-_SEASONS = """
-    frühling sommer herbst januar februar märz april mai juni juli august september oktober november
-    dezember
-"""
-SEASONS = _SEASONS.split()
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]+")  # of ASCII, without the blank
 
 ADVICE = _("Try four unrelated words.")
@@ -40,6 +37,7 @@ _LISTED = _("This password is too common.")
 _REASONS = {
     "context": _("This is made of your name, your address or the name of this site."),
     "dictionary": _("This is little more than common words or names."),
+    "words": _("This is little more than common words or names."),
     "spatial": _("Keys that lie side by side are easy to guess."),
     "repeat": _("Repeating the same characters makes a password no safer."),
     "sequence": _("Rows like abc or 1234 are easy to guess."),
@@ -130,7 +128,18 @@ def _information(password: str) -> int:
 
 
 def _estimate(password: str, context: Sequence[str]) -> tuple[float, str]:
-    """The number of guesses, and what makes ``password`` easy to guess if these are few."""
+    """The number of guesses, and what makes ``password`` easy to guess if these are few.
+
+    Also of its letters without accents, and of those that they look like: attackers try both.
+    """
+    estimates = [
+        _estimate_form(form, context) for form in dict.fromkeys([password, plain(password)])
+    ]
+    # Of two low estimates the first has the reason, since it is about the password itself.
+    return next((each for each in estimates if each[0] < ENOUGH_GUESSES), min(estimates))
+
+
+def _estimate_form(password: str, context: Sequence[str]) -> tuple[float, str]:
     remaining = password.lower()
     for word in sorted(context, key=len, reverse=True):
         if len(word) > 3:
@@ -142,18 +151,34 @@ def _estimate(password: str, context: Sequence[str]) -> tuple[float, str]:
 
     # Not zxcvbn.zxcvbn(): it writes the context words into a global, so concurrent threads would
     # use the words of another user.
-    own = {"context": context, "years": YEARS, "seasons": SEASONS}
-    ranked = {name: matching.build_ranked_dict(words) for name, words in own.items()}
-    dictionaries = matching.RANKED_DICTIONARIES | ranked
-    # The password itself, and a word with punctuation around it or in it (Summer2026!!), whose
-    # punctuation zxcvbn rates as random characters.
+    dictionaries = matching.RANKED_DICTIONARIES | _own_dictionaries()
+    dictionaries |= {"context": matching.build_ranked_dict(context)}
+    core = password.strip(string.punctuation)
+    begin, _core, end = password.partition(core) if core else ("", "", "")
+    # The password itself, and a word with punctuation in it or around it (Summer2026!!), which
+    # zxcvbn rates as random characters; around it alone, since it may stand for a letter in it
+    # (P@ssw0rd123!).
+    ways = (
+        (password,),
+        (_PUNCTUATION.sub("", password), *_PUNCTUATION.findall(password)),
+        (core, begin, end),
+    )
     estimates = []
-    for pieces in ([password], [_PUNCTUATION.sub("", password), *_PUNCTUATION.findall(password)]):
-        found = [_guesses(piece, dictionaries) for piece in pieces if piece]
+    for pieces in filter(None, dict.fromkeys(tuple(filter(None, way)) for way in ways)):
+        found = [_guesses(piece, dictionaries) for piece in pieces]
         guesses = math.prod(guesses for guesses, _match in found)
         estimates.append((guesses, _reason(password, found[0][1])))
     # Of two low estimates the first has the reason, since it is about the password as a whole.
     return next((each for each in estimates if each[0] < ENOUGH_GUESSES), min(estimates))
+
+
+@cache
+def _own_dictionaries() -> dict[str, dict[str, int]]:
+    from zxcvbn import matching
+
+    own = {"years": YEARS, "seasons": with_plain(all_words(SEASONS))}
+    own["words"] = with_plain(all_words(PASSWORDS))
+    return {name: matching.build_ranked_dict(words) for name, words in own.items()}
 
 
 def _guesses(text: str, dictionaries: Mapping[str, Mapping[str, int]]) -> tuple[float, Match]:
@@ -172,7 +197,7 @@ def _guesses(text: str, dictionaries: Mapping[str, Mapping[str, int]]) -> tuple[
 
 def _reason(password: str, match: Match) -> str:
     source = match.get("dictionary_name", match["pattern"])
-    if source == "passwords" and match["token"] == password:
+    if source in ("passwords", "words") and match["token"] == password:
         return _LISTED
     return _REASONS.get(source) or _REASONS.get(match["pattern"], _("This is easy to guess."))
 
@@ -185,4 +210,4 @@ def _parts(context_words: Iterable[str | None]) -> list[str]:
         pieces = "".join(c if c.isalnum() else " " for c in lowered).split()
         local = "".join(c for c in lowered.partition("@")[0] if c.isalnum())
         parts.update(dict.fromkeys([lowered, local, "".join(pieces), *pieces[:20]]))
-    return [part for part in parts if len(part) > 2]
+    return [part for part in with_plain([*parts]) if len(part) > 2]

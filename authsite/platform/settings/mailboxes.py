@@ -3,6 +3,9 @@
 import re
 from typing import NamedTuple
 
+from .values import single_line
+
+MAX_NAME = 200  # characters
 _ADDRESS = re.compile(r"[!#-'*+/-9=?A-Z^-~.-]{1,64}@[A-Za-z0-9._-]{1,253}")
 _NAMED = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^"<>@]*?))\s*<([^<>\s]+)>\s*')
 _SPECIAL = re.compile(r'[][()<>@,:;.\\"]')  # RFC 5322, section 3.2.3
@@ -35,7 +38,7 @@ def mailbox(text: str) -> Mailbox:
             ' quotes, "My site" <noreply@example.org>'
         )
     name = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
-    return Mailbox(name.strip(), address)
+    return Mailbox(single_line(MAX_NAME)(name), address)
 
 
 def mail_address(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 
 from .secret import Secret
 from .urls import host_of, is_loopback, web_url
-from .values import one_of, single_line
+from .values import one_of, printable
 
 W = TypeVar("W", bound=str)
 
@@ -44,7 +44,7 @@ link: Callable[[str], Literal["ask", "off"]] = one_of("ask", "off", message="giv
 
 def client_secret(text: str) -> Secret:
     """The secret that a provider gave: it decides how strong it is."""
-    return Secret(single_line(4096)(text))
+    return Secret(printable(4096)(text))
 
 
 def issuer(text: str) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from authsite.platform.runtime.lines import described
+
 from .definition import PREFIX, Definition
 from .definitions import DEFINITIONS
 from .errors import InvalidSetting, display_value
@@ -27,7 +29,7 @@ _NOT_SETTINGS = {
 _OF_TESTS = "AUTHSITE_TEST_"
 _SPECIFIED = {each.variable: name for name, each in DEFINITIONS.items() if each.variable}
 _SPECIFIED_CLIENT = re.compile(r"CLIENT_[A-Z0-9_]+_(ID|SECRET)")
-_UNPRINTABLE = re.compile(r"[^\S\n\r\t ]|[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 # An empty value, perhaps of a variable that was not expanded, would switch off a protection.
 _NEVER_EMPTY = {"secret", "password_pepper"}
 
@@ -67,8 +69,11 @@ def read_sources(
                 advice = value.definition.missing or "give a value or remove it"
                 errors.append(value.error(f"it is empty; {advice}"))
     for name, value in list(found.items()):
-        if _UNPRINTABLE.search(value.text):
-            errors.append(value.error("give text in UTF-8 without control characters"))
+        if control := _UNPRINTABLE.search(value.text):
+            message = (
+                f"give text in UTF-8 without control characters, such as {described(control[0])}"
+            )
+            errors.append(value.error(message))
             del found[name]
     return found, errors
 

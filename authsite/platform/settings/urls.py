@@ -7,7 +7,7 @@ from types import MappingProxyType
 from urllib.parse import SplitResult, urlsplit
 
 from .mailboxes import mail_address
-from .values import list_of
+from .values import list_of, single_line
 
 _PORTS = {"http": 80, "https": 443}
 # ASCII without blanks, quotes and backslash, which browsers read as a slash (RFC 3986).
@@ -111,7 +111,8 @@ def footer_links(text: str) -> Mapping[str, str]:
     for line in filter(None, map(str.strip, text.splitlines())):
         words, _, place = (part.strip() for part in line.partition(": "))
         try:
-            if not words or len(words) > 60 or not words.isprintable() or words in found:
+            words = single_line(1024)(words)
+            if not words or len(words) > 60 or words in found:
                 raise ValueError("give each text once, with at most 60 characters")
             found[words] = link(place)
         except ValueError as error:

@@ -6,6 +6,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Literal, TypeVar
 
 from authsite.platform.runtime.catalogs import LANGUAGES
+from authsite.platform.runtime.lines import NotOneLine, one_line
 
 Network = IPv4Network | IPv6Network
 T = TypeVar("T")
@@ -19,6 +20,7 @@ _GENERIC_FONTS = {
     *("serif", "sans-serif", "monospace", "cursive", "system-ui"),
     *("ui-serif", "ui-sans-serif", "ui-monospace", "ui-rounded"),
 }
+MAX_LINE = 1024  # characters
 _MAX_RADIUS = {"px": 24.0, "rem": 1.5}
 _SCOPE = re.compile(r"[!#-\[\]-~]+")  # RFC 6749, section 3.3
 _FOR_GROUPS = re.compile(r"(.*\S)\s+\[groups\]")
@@ -69,7 +71,26 @@ def integer(minimum: int, maximum: int) -> Callable[[str], int]:
 
 
 def single_line(max_length: int) -> Callable[[str], str]:
-    """A parser of one line of at most ``max_length`` printable characters."""
+    """A parser of one line of at most ``max_length`` characters."""
+
+    def parse(text: str) -> str:
+        try:
+            line = one_line(text) or ""
+        except NotOneLine as error:
+            raise ValueError(f"give one line: {error}") from None
+        if len(line) > max_length:
+            raise ValueError(f"give one line of at most {max_length} characters")
+        return line
+
+    return parse
+
+
+def printable(max_length: int) -> Callable[[str], str]:
+    """A parser of at most ``max_length`` visible characters and blanks, left as they are.
+
+    For what a program compares or opens, such as the path of a folder; `single_line` is for what
+    people read.
+    """
 
     def parse(text: str) -> str:
         if not text.isprintable() or len(text) > max_length:
@@ -197,11 +218,11 @@ def scopes(text: str) -> Scopes:
     for_groups = set()
     for line in filter(None, map(str.strip, text.splitlines())):
         name, _, description = (line + " ").partition(": ")
-        name, description = name.strip(), description.strip()
+        name, description = name.strip(), single_line(MAX_LINE)(description)
         if marked := _FOR_GROUPS.fullmatch(name):
             name = marked[1]
             for_groups.add(name)
-        if not _SCOPE.fullmatch(name) or not description.isprintable() or name in found:
+        if not _SCOPE.fullmatch(name) or name in found:
             raise ValueError(
                 "give one line `name: description` for each scope (`name [groups]: description` if"
                 " only groups give it to users), each name once and of visible ASCII without"

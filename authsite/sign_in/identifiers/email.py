@@ -10,6 +10,7 @@ MAX_LENGTH = 254  # RFC 5321, section 4.5.3.1.3, less the angle brackets (RFC er
 
 _EXAMPLE = _("Enter an e-mail address in the format name@example.com.")
 _NOT_ASCII = _("Use an address with Latin letters before the @, without accents.")
+_ROUTED = _("Use an address without %, ! and =? before the @.")
 
 # Local parts that a relay may interpret: an encoded word (RFC 2047), which some decode before they
 # split the address, and the old routing forms user%host and host!user.
@@ -26,8 +27,10 @@ def normalize(text: str, _region: str | None = None) -> Identifier:
     """
     text = clean_text(text, MAX_LENGTH, _("Enter your e-mail address."))
     local, at, domain = text.rpartition("@")
-    if not at or _REINTERPRETED.search(local):
+    if not at:
         raise InvalidIdentifier(_EXAMPLE)
+    if _REINTERPRETED.search(local):
+        raise InvalidIdentifier(_ROUTED)
     if not local.isascii():
         raise InvalidIdentifier(_NOT_ASCII)
     try:

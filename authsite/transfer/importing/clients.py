@@ -31,6 +31,7 @@ from authsite.platform.installation import features
 from authsite.platform.passwords import imports
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_client_id, as_id
+from authsite.platform.runtime.lines import NotOneLine, one_line
 from authsite.platform.settings.values import OIDC_SCOPES, is_admin
 
 from .before import CLIENTS, Before, client_key
@@ -154,8 +155,10 @@ def _values(rules: Rules, draft: ClientDraft) -> dict[str, Any]:
     id_ = as_client_id(draft.source_id.lower())
     if id_ is None:
         raise Fault("id", "is neither a UUID nor a number")
-    if not draft.name.isprintable():
-        raise Fault("name", "has line breaks or control characters")
+    try:
+        name = one_line(draft.name) or str(id_)
+    except NotOneLine as error:
+        raise Fault("name", str(error)) from None
     now = clock.now()
     created = draft.created_at or now
     scope, default_scope = draft.scopes
@@ -172,7 +175,7 @@ def _values(rules: Rules, draft: ClientDraft) -> dict[str, Any]:
     values = {
         **draft.columns,
         "id": id_,
-        "name": draft.name[: size(_CLIENTS.c.name)],
+        "name": name[: size(_CLIENTS.c.name)],
         "type": draft.type,
         "grant_types": draft.grant_types,
         "secret_hash": secret,

@@ -16,7 +16,7 @@ from authsite.platform.passwords import imports
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_id
 from authsite.platform.settings import Settings, revealed
-from authsite.sign_in.fields import check_line, read_identifiers
+from authsite.sign_in.fields import read_identifiers, read_line
 from authsite.sign_in.identifiers import Identifier
 from authsite.users.models import LoginName, User
 from authsite.users.service import find_reserved
@@ -106,7 +106,8 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
     if not draft.login_names.get("email"):
         raise Fault("email", "is missing")
     names, errors = read_identifiers(rules.cfg, draft.login_names)
-    errors += check_line("name", draft.name)
+    name, wrong = read_line("name", draft.name)
+    errors += wrong
     for error in errors:
         raise Fault(error.field, translate(error.message))
     now = clock.now()
@@ -119,7 +120,7 @@ def _check(rules: Rules, row: Row, draft: UserDraft) -> Checked:
         "email": displays["email"],
         "username": displays.get("username"),
         "phone": displays.get("phone"),
-        "name": draft.name,
+        "name": name,
         "password_hash": _password_hash(rules, draft.password),
         "epoch": 0,
         "recovery_version": 0,

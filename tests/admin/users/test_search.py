@@ -34,9 +34,8 @@ def people(site):
     with site.db() as db:
         for number, (user, name) in enumerate(zip(found, NAMES, strict=True)):
             created = clock.now() - timedelta(hours=1) + timedelta(minutes=number)
-            db.execute(
-                update(User).where(User.id == user.id).values(created_at=created, name=f"{name} X")
-            )
+            row = db.get(User, user.id)
+            row.created_at, row.name = created, f"{name} X"
     return found
 
 

@@ -46,7 +46,7 @@ class Mail:
         " or an address in brackets. By default the host of `base-url`.",
     )
     mail_folder: str = setting(
-        values.single_line(1024),
+        values.printable(1024),
         "var/mail",
         text="Folder of the driver `file`.",
     )

@@ -86,12 +86,12 @@ class Pages:
     )
     translated: Mapping[str, Mapping[str, Any]]  # from `<key>.<language>`, see `localized`
     static_folder: str | None = optional(
-        values.single_line(1024),
+        values.printable(1024),
         text="Folder of your own files, which everybody can read at `/authsite/files/<name>`; see"
         " [branding.md](branding.md#your-own-files).",
     )
     templates_folder: str | None = optional(
-        values.single_line(1024),
+        values.printable(1024),
         text="Folder of your own templates for pages and mails, each instead of the template of"
         " the same name; see [branding.md](branding.md#your-own-templates).",
     )

@@ -102,7 +102,7 @@ PROVIDER: Mapping[str, Definition] = dict(
         ),
         _key(
             "client-id",
-            values.single_line(512),
+            values.printable(512),
             "The client id that the provider gave to authsite. Required. The redirect URI to"
             " register there is `<base-url>/login/with/<name>/return`; `authsite doctor` prints"
             " it.",

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
-from authsite.sign_in.fields import check_line
+from authsite.sign_in.fields import read_line
 from authsite.users.agents import describe
 
 MAX_NAME = 64  # characters
@@ -42,13 +42,11 @@ def chosen(name: str) -> str:
     Raises `ValidationFailed` for a name without visible text, and for one with line breaks or other
     control characters.
     """
-    text = name.strip()[:MAX_NAME]
-    if not text:
-        message = _("Enter a name for the passkey.")
-        raise ValidationFailed(details=[FieldError("required", "name", message)])
-    if errors := check_line("name", text):
-        raise ValidationFailed(details=errors)
-    return text
+    text, errors = read_line("name", name)
+    if text:
+        return text[:MAX_NAME].strip()
+    message = _("Enter a name for the passkey.")
+    raise ValidationFailed(details=errors or [FieldError("required", "name", message)])
 
 
 def name_of(aaguid: UUID, agent: str | None) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from authsite.platform.runtime import clock
+from authsite.platform.runtime.lines import as_one_line
 from authsite.platform.settings import Settings, mail_domain
 from authsite.platform.settings.sections.providers import Provider
 from authsite.sign_in.identifiers import InvalidIdentifier, parse_identifier
@@ -186,8 +187,7 @@ def usable_address(text: str | None) -> str | None:
 
 def usable_name(text: str | None) -> str | None:
     """A name in one line; None if nothing is left."""
-    printable = "".join(each if each.isprintable() else " " for each in text or "")
-    return " ".join(printable.split())[:LONGEST_NAME] or None
+    return (as_one_line(text) or "")[:LONGEST_NAME].strip() or None
 
 
 def _domain_of(email: str | None) -> str | None:
