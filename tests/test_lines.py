@@ -11,6 +11,7 @@ from tests.support.home import CHECKOUT
 ZWNJ, ZWJ, NBSP = "\u200c", "\u200d", "\u00a0"
 # Where the characters of a text are looked at for another reason than that it is one line of words.
 OTHER_USES = {
+    "platform/denied_requests/reason.py": "escapes for operators, and ASCII for developers",
     "platform/http/return_to.py": "the path of a URL",
     "platform/http/request_facts.py": "a User-Agent, of which the rest is kept",
     "platform/mail/leases.py": "the reply of a mail server, of which the rest is kept",

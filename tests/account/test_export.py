@@ -28,6 +28,7 @@ from tests.support.site import PASSWORD, bearer
 WITHHELD = {
     "users": {
         "password_hash", "epoch", "recovery_version", "recognition_version", "factor_version",
+        "folded_name",
         "pending_epoch",
     },
     "totp_factors": {"user_id", "secret", "last_step", "failures"},

@@ -29,7 +29,8 @@ def of_fields(**fields):
 @pytest.mark.parametrize(
     ("given", "field", "text"),
     [
-        ({"name": "\n", **of_fields()}, None, "the name must be one line of 1 to"),
+        ({"name": "", **of_fields()}, None, "the name must be one line of 1 to"),
+        ({"name": "a\n", **of_fields()}, None, "U+000A (LINE FEED), the character at place 2"),
         ({"client_type": "other"}, None, "the type must be one of"),
         ({"scope": "admin:other:read", **of_fields()}, None, "there is no scope admin:other:read"),
         ({}, None, "needs a redirect URI"),

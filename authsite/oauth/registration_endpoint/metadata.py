@@ -89,7 +89,7 @@ def _name(given: str | None) -> str:
         name = one_line(given) or ""
     except NotOneLine as error:
         raise InvalidClientMetadata(f"client_name: {error}.") from None
-    if not self_described.is_name(name) and name:
+    if not self_described.is_name(name) and (given or "").strip():
         most = MAX_NAME
         raise InvalidClientMetadata(f"client_name: give one line of at most {most} characters.")
     return name

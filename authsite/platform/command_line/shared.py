@@ -52,7 +52,7 @@ def _one_line(_ctx: click.Context, option: click.Parameter, reason: str | None) 
     try:
         text = one_line((reason or "").strip()) or ""
     except NotOneLine as error:
-        raise click.ClickException(f"--reason: {error}") from None
+        raise click.ClickException(f"--reason: give one line: {error}") from None
     if len(text) > MAX_REASON or (option.required and not text):
         raise click.ClickException(f"--reason: give one line of 1 to {MAX_REASON} characters")
     return text or None
