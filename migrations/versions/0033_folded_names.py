@@ -5,8 +5,8 @@ from alembic import op
 
 from authsite.platform.db.concurrent_index import create_index
 
-revision = "0032"
-down_revision = "0031"
+revision = "0033"
+down_revision = "0032"
 
 
 def upgrade() -> None:
