@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from authsite.oauth.models import Client, Family
 from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
-from authsite.sign_in.factors import left as left_factors
 from authsite.sign_in.factors import notices as factor_notices
+from authsite.sign_in.factors import remaining
 from authsite.sign_in.factors.recovering import Named
 from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users.identities import service as identities
@@ -17,6 +17,7 @@ from authsite.users.mails import MAIL_USER, build_security_notice, content_for, 
 from . import not_me
 
 NOT_ME_PAGE = "/login/not-me"
+REMAINING_PAGE = "/account/factors/remaining"
 
 
 def build_new_device(job: MailJob) -> MailContent | None:
@@ -67,11 +68,15 @@ def build_password_changed(job: MailJob) -> MailContent | None:
     content = build_security_notice(job)
     if content is None or job.mail.user_id is None:
         return content
+    user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
     with Session(job.services.database.autocommit) as db:
-        left = left_factors.find(db, job.mail.user_id)
-    # For the template, which has the words; never the name of a passkey, which is user input.
-    names = [name for name, here in (("totp", left.totp), ("passkey", left.passkeys)) if here]
-    return replace(content, about=" ".join(names) or None)
+        found = remaining.list_of(db, job.mail.user_id)
+    if not found or user is None:
+        return content
+    ring = job.services.keys[remaining.PURPOSE]
+    token = remaining.make_token(ring, user.id, user.recovery_version)
+    factors = tuple((each.name, each.created_at, each.device) for each in found)
+    return replace(content, factors=factors, other_link=own_link(job, REMAINING_PAGE, token))
 
 
 BUILDERS: dict[str, MailBuilder] = {

@@ -6,11 +6,12 @@ And its lines in an export.
 from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import case, select, update
+from sqlalchemy import case, delete, select, update
 from sqlalchemy.orm import Session
 from typing_extensions import TypedDict
 
 from authsite.platform.context import Context
+from authsite.platform.mail.models import OutboxMessage
 from authsite.platform.runtime import clock
 from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 from authsite.users.models import LoginName
@@ -53,6 +54,24 @@ def list_of(ctx: Context, user_id: UUID) -> list[dict[str, Any]]:
     ]
 
 
+def end_those_to(db: Session, key: str) -> None:
+    """End the invitations to the address of an erased user, and delete their mails."""
+    ended = db.execute(
+        delete(InvitationRow)
+        .where(InvitationRow.key == key)
+        .returning(InvitationRow.id, InvitationRow.created_at)
+        .execution_options(synchronize_session=False)
+    ).all()
+    if ended:
+        mailed = (
+            OutboxMessage.created_at >= min(row.created_at for row in ended),  # by the index
+            OutboxMessage.about_id.in_([row.id for row in ended]),
+        )
+        db.execute(
+            delete(OutboxMessage).where(*mailed), execution_options={"synchronize_session": False}
+        )
+
+
 def forget_inviter(db: Session, user_id: UUID) -> None:
     """End the invitations that an erased user has sent, and remove the id from them."""
     now = clock.now()
@@ -70,6 +89,7 @@ USER_DATA = (
         "invitations",
         InvitationRow,
         rows=list_of,
+        erase_address=end_those_to,
         retained=True,
         line=Line("invitations", Invitation),
     ),

@@ -65,6 +65,8 @@ class UserData(NamedTuple):
     erase: Callable[[Session, UUID], None] | None = None
     """Deletes the rows of a user, where no foreign key does so. If they are ``retained``, removes
     the id of the user from them."""
+    erase_address: Callable[[Session, str], None] | None = None
+    """Deletes the rows that have the normalized address of an erased user, and no id of one."""
     retained: bool = False
     """Whether the rows remain when their user is erased."""
     line: Line | None = None

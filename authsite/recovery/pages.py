@@ -12,6 +12,7 @@ from authsite.platform.http.return_to import keep_next
 from authsite.platform.rate_limit import device_cookie
 from authsite.platform.request_state import Request
 from authsite.sign_in import undo_notice
+from authsite.sign_in.factors import remaining
 from authsite.sign_in.known_address import keep_address
 
 from . import service
@@ -62,8 +63,21 @@ def reset_form(request: Request) -> dict[str, Any]:
         "done": request.GET.get("done"),
         "inactive": False,
     }
+    if shown["done"]:
+        shown |= _remaining(request)
     opened = shown["email"] and shown["token"] and not request.authsite.form_errors
     return _checked(request, shown) if opened else shown
+
+
+def _remaining(request: Request) -> dict[str, Any]:
+    """The factors that stay, for who has just set the new password."""
+    ctx, token = request.authsite.ctx, request.GET.get("remaining", "")
+    user_id = remaining.read_token(ctx, ctx.db, token)
+    return (
+        {"remaining": remaining.list_of(ctx.db, user_id), "remaining_token": token}
+        if user_id
+        else {}
+    )
 
 
 def _checked(request: Request, shown: dict[str, Any]) -> dict[str, Any]:
@@ -109,7 +123,9 @@ def reset(request: Request) -> Response:
     device_cookie.set_cookie(request)
     undo_notice.announce(request, user_id)
     keep_address(request, given.email)
-    return see_other(request, page_path(request, "reset.page", done="1"))
+    token = remaining.token_for(request.authsite.ctx, user_id)
+    more = {"remaining": token} if token else {}
+    return see_other(request, page_path(request, "reset.page", done="1", **more))
 
 
 @password_check("authsite.reset.check", ResetBody, "reset-token", permission=NO_PERMISSION_REQUIRED)

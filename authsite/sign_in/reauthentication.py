@@ -10,7 +10,7 @@ session and less than `PROOF_LIFETIME` before; a sign-in does not count.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import and_, bindparam, exists, select
 
@@ -26,7 +26,7 @@ from authsite.platform.settings.sections.providers import Provider
 from authsite.users.account import SignedInUser
 from authsite.users.caller import caller_of
 from authsite.users.identities import service as identities
-from authsite.users.levels import AAL2, acr_of, is_old, reaches
+from authsite.users.levels import AAL2, PASSWORD, acr_of, is_old, reaches
 from authsite.users.models import User
 
 from .errors import (
@@ -235,6 +235,22 @@ def missing_step_up(user: SignedInUser, stored: StoredProof | None) -> StepUpReq
     if stored is None or not stored.has_factor:
         return None
     low = not reaches(acr_of(user.proved_by), AAL2)
+    if low or is_old(user.auth_at, PROOF_LIFETIME, clock.now()):
+        return StepUpRequired(AAL2 if low else None)
+    return None
+
+
+def signed_in_as_asked(
+    user: SignedInUser, stored: StoredProof | None
+) -> StepUpRequired | Literal["password"] | None:
+    """What a sign-in of the last minutes lacks of all that one to this account takes.
+
+    The password, and a second factor where one is asked for. None: nothing is missing.
+    """
+    asked = stored is not None and stored.second_factor_at is not None
+    if stored is None or (stored.password_hash and not set(PASSWORD) <= set(user.proved_by)):
+        return "password"
+    low = asked and not reaches(acr_of(user.proved_by), AAL2)
     if low or is_old(user.auth_at, PROOF_LIFETIME, clock.now()):
         return StepUpRequired(AAL2 if low else None)
     return None

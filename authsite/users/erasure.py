@@ -18,7 +18,7 @@ from authsite.platform.user_data import USER_DATA
 from . import released
 from .errors import SignInEnded
 from .groups import owners
-from .models import User, unchanged_since
+from .models import LoginName, User, unchanged_since
 
 DUE = 100  # users of one batch
 
@@ -42,11 +42,13 @@ def erase(
     checked. Raises `LastOwner`.
     """
     owners.require_another(ctx.db, user_id)
+    keys = select(LoginName.key).where(LoginName.user_id == user_id, LoginName.kind == "email")
+    addresses = ctx.db.scalars(keys).all()
     conditions = () if epoch is None else unchanged_since(epoch)
     erased = ctx.db.execute(
         delete(User)
         .where(User.id == user_id, *conditions)
-        .returning(User.username)
+        .returning(User.username, User.email_verified_at)
         .execution_options(synchronize_session=False)
     ).one_or_none()
     if erased is None:
@@ -56,6 +58,10 @@ def erase(
     for data in USER_DATA.of(ctx.services).values():
         if data.erase is not None:
             data.erase(ctx.db, user_id)
+        # Who registers the address of another person does not own what was sent there.
+        if data.erase_address is not None and (why is None or erased.email_verified_at):
+            for address in addresses:
+                data.erase_address(ctx.db, address)
     details = details_of(cause, **({"why": why} if why else {}))
     record(ctx, Event.USER_ERASED, user_id=user_id, details=details)
 

@@ -6,8 +6,11 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 import pyotp
+from sqlalchemy import select
 
 from authsite.platform.runtime import clock
+from authsite.sign_in.factors import remaining
+from authsite.users.models import User
 from tests.support import mails
 from tests.support.authenticator import Authenticator
 from tests.support.pages import hidden_in, sign_in, submit
@@ -52,9 +55,22 @@ def factor_pages(site):
     assert answer.status_int == 303, answer
     _post(site, "browsers")
     _verify(site, _RECOVERY.search(made.text)[0])
+    _remove_remaining(site, passkey)
+    passkey = _add_passkey(site)
     _post(site, f"passkeys/{passkey}/remove", current_password=PASSWORD)
     _post(site, "totp/remove", current_password=PASSWORD)
     site.http.reset()
+
+
+def _remove_remaining(site, factor):
+    """On the page to which a recovery leads."""
+    with site.db() as db:
+        user = db.scalars(select(User).where(User.email == EMAIL)).one()
+    ring = site.app.registry["authsite"].keys[remaining.PURPOSE]
+    page = f"{FACTORS}/remaining/{remaining.make_token(ring, user.id, user.recovery_version)}"
+    site.http.get(page, status=200)
+    site.http.get(f"{page}/{factor}/remove", status=302)
+    submit(site, f"{page}/{factor}/remove", page=page)
 
 
 def _verify(site, code):

@@ -57,6 +57,8 @@ OPEN_ROUTES = {
     ".passkeys": "/passkeys",
     ".passkeys.mail": "/passkeys/mail",
     ".passkeys.add": "/passkeys/add",
+    ".remaining": "/remaining/{token}",
+    ".remaining.remove": "/remaining/{token}/{id}/remove",
 }
 ROUTES = {
     ".totp.remove": "/totp/remove",

@@ -1,6 +1,6 @@
 """Add, replace and remove the second factors of a signed-in user, and make new recovery codes."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import delete
@@ -14,6 +14,7 @@ from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import NotOffered, UnknownFactor, WrongFirstCode
 from authsite.sign_in.factors.offers import Proved, can_keep_secrets
 from authsite.sign_in.method import Wrong
+from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.sign_in.methods.totp import enrollment as totp
 from authsite.sign_in.methods.totp.enrollment import Enrollment
 from authsite.sign_in.methods.totp.models import TotpFactor
@@ -104,6 +105,31 @@ def remove_totp(ctx: Context, user: SignedInUser, given: ProofFields) -> None:
     if removed is None:
         raise UnknownFactor
     factors.removed(ctx, user.account, names.TOTP, removed, user.session_id)
+
+
+def remove_remaining(ctx: Context, user: SignedInUser, factor_id: UUID) -> None:
+    """Remove a factor or passkey that a recovery has left.
+
+    The caller has checked the sign-in and the link (`sign_in.factors.remaining`). Raises
+    `UnknownFactor`, `LastFactor`, `LastWayIn`, `SignInEnded` and `TooManyAttempts`.
+    """
+    ctx.limits.count(proof.LIMIT, limit_subject(user.account.id))
+    factors.lock(ctx, user.account)
+    kinds: tuple[tuple[str, type[Any]], ...] = (
+        (names.TOTP, TotpFactor),
+        (names.PASSKEY, Passkey),
+    )
+    for kind, model in kinds:
+        removed = ctx.db.scalar(
+            delete(model)
+            .where(model.user_id == user.account.id, model.id == factor_id)
+            .returning(model.id)
+            .execution_options(synchronize_session=False)
+        )
+        if removed is not None:
+            factors.removed(ctx, user.account, kind, removed, user.session_id)
+            return
+    raise UnknownFactor
 
 
 def make_codes(ctx: Context, user: SignedInUser, given: ProofFields) -> tuple[str, ...]:

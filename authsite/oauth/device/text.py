@@ -5,12 +5,13 @@ import secrets
 
 from authsite.platform.crypto.keys import Keys
 from authsite.platform.crypto.sealed import SealedId
+from authsite.platform.runtime.typed import typed_code
 
 CODE = SealedId("dc_", "device code")
 LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels and so no words, and no digits (RFC 8628, 6.1)
 LENGTH = 8  # letters: 34 bits
 _USER_CODE = re.compile(f"[{LETTERS}]{{{LENGTH}}}")
-_BETWEEN = re.compile(r"[\s._\u2010-\u2015-]+")
+_BETWEEN = re.compile(r"[._]+")
 
 
 def new_user_code() -> str:
@@ -22,9 +23,9 @@ def new_user_code() -> str:
 def shown(typed: str) -> str | None:
     """The user code in what a person typed, as ``BCDF-GHJK``; None if it can be none.
 
-    In upper or lower case, with blanks and dashes anywhere.
+    In upper or lower case, with blanks, dashes, dots and underscores anywhere.
     """
-    letters = _BETWEEN.sub("", typed).upper()
+    letters = _BETWEEN.sub("", typed_code(typed)).upper()
     return f"{letters[:4]}-{letters[4:]}" if _USER_CODE.fullmatch(letters) else None
 
 

@@ -1,6 +1,6 @@
 """The types and the helper that the ``mails.py`` of a package works with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
@@ -29,7 +29,8 @@ class MailContent:
     program and the system of the request that caused the mail; `rendering` cleans these.
     ``about_address``: an address as it is shown. ``language``: the one that is stored for the user,
     if there is one. ``code``: the one to type. ``password_known``: who caused the mail knows
-    the user's password. ``by_link``: the link alone is enough, without a sign-in. The site, the
+    the user's password. ``by_link``: the link alone is enough, without a sign-in. ``factors``:
+    name of the passkey (None: an authenticator app), when added, with which device. The site, the
     address, the lifetime, the client address and the date come from the settings and the row.
     """
 
@@ -44,6 +45,7 @@ class MailContent:
     code: str | None = None
     password_known: bool = False
     by_link: bool = False
+    factors: Sequence[tuple[str | None, datetime, tuple[str | None, str | None]]] = ()
 
 
 # Called right before sending. None: the mail is not needed any more (the address is confirmed).

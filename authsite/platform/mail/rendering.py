@@ -24,6 +24,7 @@ from authsite.platform.addresses import shown
 from authsite.platform.http.own_files import absolute_href
 from authsite.platform.i18n import (
     _,
+    date_words,
     direction,
     duration_words,
     localizer,
@@ -149,6 +150,7 @@ def _values(
         "code": content.code,
         "password_known": content.password_known,
         "by_link": content.by_link,
+        "factors": [_factor(each, mail.language) for each in content.factors],
         "name": tame_name(content.name),
         "about": tame_name(content.about),
         "about_address": content.about_address,
@@ -168,6 +170,22 @@ def facts(content: MailContent, mail: ClaimedMail) -> Sequence[tuple[str, str]]:
         _("IP address"): mail.from_address,
     }
     return [(translate(label, mail.language), value) for label, value in found.items() if value]
+
+
+def _factor(
+    factor: tuple[str | None, datetime, tuple[str | None, str | None]], language: str
+) -> str:
+    """A factor of the user in one line: its name, its day and its device."""
+    name, added_at, device = factor
+    words: str = localizer(language).translate("%(name)s, added on %(day)s: %(device)s", DOMAIN)
+    kind = _("Authenticator app") if name is None else _("Passkey")
+    shown_name = tame_name(name)
+    label = translate(kind, language)
+    return words % {
+        "name": f"{label} “{shown_name}”" if shown_name else label,
+        "day": date_words(added_at.date(), language),
+        "device": _device(device, language),
+    }
 
 
 def _device(names: tuple[str | None, str | None], language: str) -> str:

@@ -2,8 +2,9 @@
 
 A recovery is what its mailbox can do: a reset, taking a change of address back, "This was not me".
 An administrator who sets a password is one, too. The mailbox of the user is not to open an account
-with a second factor, and a factor that an intruder has just added is not to lock its user out. So
-the time since which the account has had one decides (`User.factors_since`): see `LONG_ENOUGH`.
+with a second factor, and a factor that an intruder has just added is neither to lock its user out
+nor to stay a way in. So the time since which the account has had one decides
+(`User.factors_since`), and then that of each: see `LONG_ENOUGH`.
 
 The factors of administrators change by a proof or a command alone.
 """
@@ -13,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import delete, exists
+from sqlalchemy import delete, exists, select
 
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
@@ -33,7 +34,8 @@ from .left import Left
 from .names import PASSKEY, TOTP
 
 LONG_ENOUGH = timedelta(days=7)
-"""An account that has had a factor for so long keeps its factors at a recovery."""
+"""A recovery removes what is younger, as long as something older is left that asks for a proof."""
+_MICROSECOND = timedelta(microseconds=1)
 _KINDS: tuple[tuple[str, type[Any]], ...] = ((TOTP, TotpFactor), (PASSKEY, Passkey))
 
 
@@ -53,15 +55,49 @@ def after_recovery(ctx: Context, user_id: UUID) -> None:
     """Take back what an intruder may have added; registered `at_recovery`.
 
     Pending logins and remembered browsers end. All factors and recovery codes go where the account
-    has had one for less than `LONG_ENOUGH`.
+    has had one for less than `LONG_ENOUGH`. Else those go that are younger, while an older factor
+    stays; where none is older they stay, and are asked for, so that a reader of the mailbox gains
+    nothing.
     """
     user = ctx.db.get_one(User, user_id, populate_existing=True)
     since = user.factors_since
     values: dict[str, Any] = {}
-    if since is not None and clock.now() - since < LONG_ENOUGH and not _is_administrator(user):
-        _remove(ctx, user_id, None)
-        values = dict(left_factors.after_removal(user, Left()))
+    if since is not None and not _is_administrator(user):
+        if clock.now() - since < LONG_ENOUGH:
+            _remove(ctx, user_id, None)
+            values = dict(left_factors.after_removal(user, Left()))
+        else:
+            values = _without_young(ctx, user)
     _store(ctx, user_id, **values)
+
+
+def _without_young(ctx: Context, user: User) -> dict[str, Any]:
+    """Remove the young factors of an account that has had one for long; the columns of the user."""
+    old_until = clock.now() - LONG_ENOUGH
+    ages = [
+        created_at <= old_until
+        for _kind, model in _KINDS
+        for created_at in ctx.db.scalars(select(model.created_at).where(model.user_id == user.id))
+    ]
+    if not any(ages):
+        return _asked_for(ctx, user) if ages else {}
+    _remove(ctx, user.id, old_until + _MICROSECOND)
+    if all(ages):
+        return {}
+    asked_since = user.second_factor_at
+    if asked_since is not None and asked_since <= old_until:
+        return _asked_for(ctx, user)  # by what is left, as before
+    return dict(left_factors.after_removal(user, left_factors.find(ctx.db, user.id)))
+
+
+def _asked_for(ctx: Context, user: User) -> dict[str, Any]:
+    """The columns of a user who goes on being asked for a second factor."""
+    left = left_factors.find(ctx.db, user.id)
+    return {
+        "second_factor_at": user.second_factor_at or clock.now(),
+        "passkey_after_password": bool(left.passkeys)
+        and (user.passkey_after_password or not left.totp),
+    }
 
 
 def disown(ctx: Context, user: User, factors_since: datetime | None, named: Named) -> None:
@@ -77,11 +113,7 @@ def disown(ctx: Context, user: User, factors_since: datetime | None, named: Name
         _remove(ctx, user.id, named.since)
         values = dict(left_factors.after_removal(user, left_factors.find(ctx.db, user.id)))
     if waits or (factors_since is not None and factors_since < named.at):
-        values["second_factor_at"] = user.second_factor_at or clock.now()
-        left = left_factors.find(ctx.db, user.id)
-        values["passkey_after_password"] = bool(left.passkeys) and (
-            user.passkey_after_password or not left.totp
-        )
+        values |= _asked_for(ctx, user)
     _store(ctx, user.id, **values)
 
 

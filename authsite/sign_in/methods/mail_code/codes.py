@@ -5,12 +5,12 @@ A code such as ``WDJB-MJHT`` has 8 consonants of 20 (RFC 8628, section 6.1), whi
 """
 
 import hmac
-import re
 from datetime import datetime
 from uuid import UUID
 
 from authsite.platform.crypto.keys import Keys
 from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.runtime.typed import typed_code
 
 ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"
 LENGTH = 8
@@ -18,7 +18,6 @@ PURPOSE, LINK_PURPOSE = "mail code", "mail code link"
 MAX_TYPED = 64
 
 _LINK = SealedFormat("16s")
-_BETWEEN = re.compile(r"[\s-]+")
 
 
 def code_of(keys: Keys, row_id: UUID) -> str:
@@ -30,9 +29,9 @@ def code_of(keys: Keys, row_id: UUID) -> str:
 def is_code(keys: Keys, row_id: UUID, typed: str) -> bool:
     """Whether ``typed`` is the code of the row; constant time.
 
-    Upper and lower case are the same; blanks and hyphens do not count.
+    Upper and lower case are the same, and so are other forms of `typed_code`.
     """
-    given = _BETWEEN.sub("", typed[:MAX_TYPED]).upper().encode(errors="replace")
+    given = typed_code(typed[:MAX_TYPED]).upper().encode(errors="replace")
     matches = [
         hmac.compare_digest(_letters(mac).encode(), given)
         for mac in keys[PURPOSE].macs(row_id.bytes)

@@ -2,6 +2,8 @@
 
 import secrets
 
+from authsite.platform.runtime.typed import typed_code
+
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH = 24  # characters of five bits
 GROUP = 4
@@ -21,8 +23,8 @@ def shown(code: str) -> str:
 
 
 def read(typed: str) -> str | None:
-    """The code in what was typed, in any case, without blanks and dashes; None if it is none."""
+    """The code in what was typed, in any case (`typed_code`); None if it cannot be one."""
     if len(typed) > MAX_TYPED:
         return None
-    code = "".join(typed.split()).replace("-", "").upper().translate(_READ_AS)
+    code = typed_code(typed).upper().translate(_READ_AS)
     return code if len(code) == LENGTH and set(code) <= set(ALPHABET) else None

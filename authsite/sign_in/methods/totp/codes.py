@@ -5,6 +5,8 @@ import struct
 from datetime import datetime
 from typing import NamedTuple
 
+from authsite.platform.runtime.typed import typed_code
+
 PERIOD = 30  # seconds
 DIGITS = 6
 ALGORITHM = "SHA1"
@@ -38,10 +40,10 @@ def step_at(moment: datetime, own: Parameters = OWN) -> int:
 
 
 def read(typed: str, digits: int = DIGITS) -> str | None:
-    """The code in what was typed, without blanks and dashes; None if it cannot be one."""
+    """The code in what was typed, in ASCII digits (`typed_code`); None if it cannot be one."""
     if len(typed) > MAX_TYPED:
         return None
-    code = "".join(typed.split()).replace("-", "")
+    code = typed_code(typed)
     return code if len(code) == digits and code.isascii() and code.isdigit() else None
 
 

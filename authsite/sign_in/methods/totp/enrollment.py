@@ -136,7 +136,11 @@ def store(ctx: Context, account: Account, new: NewTotp) -> uuid.UUID:
 
 
 def otpauth_uri(issuer: str, email: str, secret: str) -> str:
-    """The secret as authenticator apps read it (the key URI format of Google Authenticator)."""
+    """The secret as authenticator apps read it (the key URI format of Google Authenticator).
+
+    A colon separates issuer and account there, so neither has one, not even encoded.
+    """
+    issuer, email = (" ".join(each.replace(":", " ").split()) for each in (issuer, email))
     name, label = quote(issuer, safe=""), quote(email, safe="")
     return f"otpauth://totp/{name}:{label}?secret={secret}&issuer={name}"
 
