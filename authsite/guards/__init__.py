@@ -80,6 +80,7 @@ def includeme(config: Configurator) -> None:
     config.add_subscriber(policy.enforce, BeforeTraversal)
     config.add_route("authsite.guard.api", "/v1/guard/api", guard="api")
     config.add_route("authsite.guard.web", "/v1/guard/web", errors="json")
+    config.add_route("authsite.guard.any", "/v1/guard/any", errors="json")
     for name, path in {ROUTE: "/login/verify", MAIL_ROUTE: "/login/verify/mail"}.items():
         config.add_route(name, path, guard="web", unenrolled=True, unconfirmed=True, errors="html")
     config.add_exception_view(step_up.asked, context=StepUpRequired)

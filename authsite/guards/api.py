@@ -26,11 +26,19 @@ from .errors import (
     InvalidRequirement,
     LoginPageGuarded,
     LoginRequired,
+    NotAuthenticated,
     NotSignedIn,
 )
-from .forward_auth import acceptance, confirmation_page, login_page, requirements, verify_page
-from .policy import accept, find_session
-from .route_options import Guard
+from .forward_auth import (
+    Requirements,
+    acceptance,
+    confirmation_page,
+    login_page,
+    requirements,
+    verify_page,
+)
+from .policy import accept, chosen, find_session, offer_token
+from .route_options import ANY, Guard, Rules
 from .session import asks_for_page
 
 _IDENTITY = {
@@ -130,6 +138,31 @@ class WebQuery(Parameters):
     """Answer with the request's cookies that are not authsite's."""
 
 
+class AnyQuery(WebQuery):
+    """Query of forward auth with either."""
+
+    verified: Literal["1", "true"] | None = None
+    """Accept only users who have confirmed the e-mail address; clients only with `caller=any`."""
+    redirect: Literal["1", "true"] | None = None
+    """Redirect a browser that asks for a page, without a token, to the login page, or to the page
+    that mails a link to confirm the address."""
+    anonymous: Literal["1", "true"] | None = None
+    """Accept a request with neither, too: all headers are then empty. Only `cookies` may stand
+    beside it."""
+    scope: Annotated[str | None, Field(examples=["reports:read"])] = None
+    """The scopes that a token must have, separated by spaces."""
+    caller: Literal["user", "any"] | None = None
+    """Whose token is accepted: that of a user, or also that of a client that acts for itself."""
+    group: Annotated[str | None, Field(examples=["ops"])] = None
+    """Accept only the members of this group, and no client."""
+    acr: Acr | None = None
+    """Accept only sign-ins of at least this level."""
+    fresh: Fresh | None = None
+    """Accept only users who proved less than this long ago to be who they are."""
+    cookies: Literal["1", "true"] | None = None
+    """Answer with the request's cookies that are not authsite's."""
+
+
 @view_config(
     route_name="authsite.guard.api",
     request_method="GET",
@@ -156,8 +189,12 @@ class WebQuery(Parameters):
 def guard_api(request: Request) -> Response:
     """Read the query first: a misspelled requirement is an error whatever the credential."""
     required = requirements("api", request.query_string, request.authsite.settings)
+    return _by_token(request, required.rules, required)
+
+
+def _by_token(request: Request, rules: Rules, required: Requirements) -> Response:
     try:
-        caller = accept(request, _guard(request, "api"), required.rules)
+        caller = accept(request, _guard(request, "api"), rules)
     except AddressNotConfirmed as error:
         error.headers[_LOGIN_URL] = confirmation_page(request)
         raise
@@ -192,8 +229,56 @@ def guard_api(request: Request) -> Response:
 def guard_web(request: Request) -> Response:
     """The route has no guard, whose redirect would lead back to this address."""
     required = requirements("web", request.query_string, request.authsite.settings)
+    return _by_session(request, required.rules, required)
+
+
+@view_config(
+    route_name="authsite.guard.any", request_method="GET", permission=NO_PERMISSION_REQUIRED
+)
+@Operation(
+    "Let a proxy check an access token or a browser session",
+    {204: None, 302: None},
+    headers={204: _IDENTITY, 302: _LOCATION},
+    description=(
+        "With a bearer token in `Authorization` as `/v1/guard/api`, else as `/v1/guard/web`. "
+        "`scope` and `caller` are about tokens alone: a browser session has no scope, and always "
+        f"acts for a user. {_PAGE}"
+    ),
+    errors=(
+        InvalidRequirement,
+        NotSignedIn(
+            headers={
+                **NotAuthenticated(token_sent=False).headers,
+                _LOGIN_URL: "https://id.example.org/login",
+            }
+        ),
+        InsufficientScope("reports:read"),
+        UserRequired,
+        EmailNotVerified,
+        EmailNotConfirmed,
+        GroupRequired,
+        LoginRequired,
+        InsufficientUserAuthentication(acr_values="aal2"),
+        LoginPageGuarded,
+    ),
+    query=AnyQuery,
+)
+def guard_any(request: Request) -> Response:
+    """The token decides, if one is sent, also if it is not valid."""
+    required = requirements(ANY, request.query_string, request.authsite.settings)
+    rules = chosen(request, required.rules)
+    try:
+        if rules.guard == "api":
+            return _by_token(request, rules, required)
+        return _by_session(request, rules, required)
+    except ApiError as error:
+        offer_token(error)
+        raise
+
+
+def _by_session(request: Request, rules: Rules, required: Requirements) -> Response:
     guard = _guard(request, "web")
-    if required.rules.anonymous:
+    if rules.anonymous:
         return acceptance(request, find_session(request, guard), required)
 
     def authenticate(request: Request) -> Caller:
@@ -203,7 +288,7 @@ def guard_web(request: Request) -> Response:
         raise _led_to(request, NotSignedIn(), login_page(request), required.redirect)
 
     try:
-        caller = accept(request, guard, required.rules, authenticate)
+        caller = accept(request, guard, rules, authenticate)
     except AddressNotConfirmed as error:
         raise _led_to(request, error, confirmation_page(request), required.redirect) from None
     except InsufficientUserAuthentication as error:

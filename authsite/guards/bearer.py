@@ -49,6 +49,12 @@ def api_guard(request: Request) -> Caller:
     return caller
 
 
+def is_sent(request: Request) -> bool:
+    """Whether the header Authorization is for this guard, also if its token is not valid."""
+    sent: str = request.environ.get("HTTP_AUTHORIZATION", "")
+    return sent[:6].lower() == "bearer"
+
+
 def find_by_standby(request: Request, reading: Reading) -> Caller | None:
     """The caller as a standby shows it; None for whatever `api_guard` has to decide."""
     header = _BEARER.fullmatch(request.environ.get("HTTP_AUTHORIZATION", ""))

@@ -34,6 +34,10 @@ _FLAG = Option(("1", "true").__contains__, "give 1 or true, or leave it out")
 _PARAMETERS = {
     "api": ("scope", "verified", "caller", "group", "acr", "fresh", "cookies"),
     "web": ("verified", "group", "acr", "fresh", "redirect", "anonymous", "cookies"),
+    "any": (
+        *("scope", "verified", "caller", "group", "acr", "fresh", "redirect"),
+        *("anonymous", "cookies"),
+    ),
 }
 _AS_ROUTES = ("scope", "caller", "group", "acr", "fresh")  # with the values of a route option
 _MAX_PARAMETERS = 10

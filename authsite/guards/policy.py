@@ -28,7 +28,7 @@ from authsite.users.errors import UserRequired
 from authsite.users.groups import labels
 from authsite.users.levels import PHR
 
-from .bearer import NO_TOKEN, NOT_ACTIVE, NOT_VALID, OTHER_AUDIENCE
+from .bearer import NO_TOKEN, NOT_ACTIVE, NOT_VALID, OTHER_AUDIENCE, is_sent
 from .errors import (
     AddressNotConfirmed,
     ApplicationNotAllowed,
@@ -42,7 +42,7 @@ from .errors import (
     NotSignedIn,
 )
 from .protected_resources import is_for_other, name_metadata
-from .route_options import Authenticate, Guard, Guards, Rules, rules_of
+from .route_options import ANY, Authenticate, Guard, Guards, Rules, rules_of
 from .session import asks_for_page, session_of
 from .step_up import check_sign_in, find_shortfall, is_below_policy
 
@@ -136,7 +136,11 @@ def enforce(event: BeforeTraversal) -> None:
         rules = guards.rules[route] = rules_of(route)
     if rules.guard is None:
         return
-    guard = guards.by_name[rules.guard]
+    takes_any = rules.guard == ANY
+    rules = chosen(request, rules)
+    if takes_any and rules.guard == "api" and request.authsite.error_format == "html":
+        request.authsite.error_format = "json"
+    guard = guards.by_name[rules.guard or ""]
     if rules.anonymous and rules.guard == "api" and guard.credential(request) is None:
         return
     request.authsite.guarding = True
@@ -146,11 +150,30 @@ def enforce(event: BeforeTraversal) -> None:
         else:
             caller = accept(request, guard, rules)
     except ApiError as error:
+        if takes_any:
+            offer_token(error)
         name_metadata(request, rules, error)
         _for_browser(request, error)
         raise
     request.authsite.guarding = False
     request.authsite.caller = caller
+
+
+def chosen(request: Request, rules: Rules) -> Rules:
+    """``rules`` with the guard that decides; with ``"any"`` that is the token, if one is sent.
+
+    A token that is not valid is refused, whoever is signed in with the browser: the caller has said
+    who it is.
+    """
+    if rules.guard != ANY:
+        return rules
+    return rules.of_token() if is_sent(request) else rules.of_session()
+
+
+def offer_token(error: ApiError) -> None:
+    """At a route that takes a token, too: name it in the 401 of one that has no session."""
+    if isinstance(error, NotSignedIn):
+        error.headers |= NotAuthenticated(token_sent=False).headers
 
 
 def _for_browser(request: Request, error: ApiError) -> None:

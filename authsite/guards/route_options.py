@@ -6,7 +6,7 @@ combination of all options when the application starts.
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
@@ -32,6 +32,8 @@ from .guard_cache import RecentCallers
 _SCOPE = re.compile(r"[!#-\[\]-~]+(?: +[!#-\[\]-~]+)*")  # RFC 6749, section 3.3
 _GROUP = re.compile(r"[a-z0-9:_-]{1,32}")
 _parse_duration = duration(CENTURY)
+ANY = "any"
+"""The guard that takes a token or a browser session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Rules:
     """The options of one route."""
 
     guard: str | None = None
-    """Which credential the route requires: ``"api"`` or ``"web"``."""
+    """Which credential the route requires: ``"api"``, ``"web"``, or ``"any"`` of both."""
     scope: str = ""
     """The scopes that a token must have, separated by spaces."""
     verified: bool = False
@@ -61,6 +63,14 @@ class Rules:
     """The user must have proved to be who they are less than this long ago."""
     unenrolled: bool = False
     """A sign-in without the second factor that the setting `second-factor` requires may call."""
+
+    def of_token(self) -> "Rules":
+        """Those that hold for a token at a route with the guard ``"any"``."""
+        return replace(self, guard="api")
+
+    def of_session(self) -> "Rules":
+        """Those that hold for a browser session there, which has no scope and acts for a user."""
+        return replace(self, guard="web", scope="", caller=None)
 
 
 Authenticate = Callable[[Request], Caller]
@@ -97,7 +107,7 @@ class Option(NamedTuple):
 
 
 def _is_guard(value: object) -> bool:
-    return isinstance(value, str) and value in ("api", "web")
+    return isinstance(value, str) and value in ("api", "web", ANY)
 
 
 def is_scope(value: object) -> bool:
@@ -134,7 +144,9 @@ def _is_duration(value: object) -> bool:
 _FLAG = Option(_is_flag, "give True or False")
 ROUTE_OPTIONS = {
     "guard": Option(
-        _is_guard, "a route names exactly one guard, 'api' or 'web'; without a guard, leave it out"
+        _is_guard,
+        "a route names exactly one guard, 'api' or 'web', or 'any' of both; without a guard, leave"
+        " it out",
     ),
     "scope": Option(
         is_scope,
@@ -241,6 +253,13 @@ def contradiction(rules: Rules, scopes: Collection[str]) -> str | None:
     """
     if rules.guard is None and rules != Rules():
         return "it has options but no guard to enforce them; add guard='api' or guard='web'"
+    if rules.guard == ANY:
+        if rules.caller == "client":
+            return (
+                "guard='any' takes browser sessions, too, which always act for a user; use"
+                " guard='api' for caller='client'"
+            )
+        return contradiction(rules.of_token(), scopes) or contradiction(rules.of_session(), scopes)
     if rules.guard == "web" and (rules.scope or rules.caller):
         return (
             "a browser session has no scope and always acts for a user; use guard='api' for scope "

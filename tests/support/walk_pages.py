@@ -109,6 +109,7 @@ def pages(site):
     submit(site, "/password/reset/check", page=link, **fields)
     submit(site, "/password/reset", page=link, **fields)
     site.http.get("/v1/guard/web?redirect=1", status=302)
+    site.http.get("/v1/guard/any?redirect=1", status=302)
     sign_in(site, "cy@example.com", NEW, remember="1")
     site.http.get("/v1/guard/web")
     account(site, "/profile", name="Cyd", username="cyd77", phone="030 7654321")
