@@ -9,6 +9,7 @@ from authsite.platform.db.transaction import READING_PATHS
 from authsite.platform.http import cors, cross_site
 from authsite.platform.http.api_metadata import Tag
 from authsite.platform.request_state import Request
+from authsite.sign_in.after_logout import add_logout_origins
 from authsite.sign_in.factors.notices import SIGN_INS
 
 from . import active_personal_tokens, authorization_reasons, token_reasons
@@ -56,6 +57,7 @@ def includeme(config: "Configurator") -> None:
     )
     of_clients = Origins().allows
     cross_site.trust(config, of_clients)
+    add_logout_origins(config, of_clients)
     cors.open_to(
         config,
         of_clients,

@@ -25,6 +25,7 @@ from authsite.sign_in.wording import wording
 from authsite.users.caller import signed_in
 
 from . import undo_notice
+from .after_logout import logout_target
 from .known_address import forget_address
 from .login_url import is_elsewhere, login_url
 from .onward import onward_of
@@ -109,8 +110,8 @@ def log_in_page(request: Request) -> Response:
 
 
 def show_logout(request: Request) -> dict[str, Any]:
-    """The page with the sign-out button; opening it changes nothing."""
-    return {}
+    """The page with the sign-out button; opening it changes nothing. ``onward``: `next`."""
+    return {"onward": logout_target(request)}
 
 
 @form_view(
@@ -125,6 +126,8 @@ def log_out(request: Request) -> Response:
     if caller and caller.browser_uuid:
         service.end(request.authsite.ctx, caller.acting_user().id, caller.browser_uuid)
     cookies.clear_session(request)
+    if onward := logout_target(request):
+        return go_on(request, onward, reason="signed out")
     return see_other(request, f"{home_path(request)}?done=signed-out")
 
 

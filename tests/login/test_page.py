@@ -2,10 +2,12 @@
 
 import re
 from datetime import timedelta
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import select
 
+from authsite.oauth.models import ClientUri
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
 from tests.support.acting import acting
@@ -285,3 +287,60 @@ def test_a_button_to_sign_out_that_is_too_old_is_shown_again(site):
     assert len(sessions(site)) == 1
     page.forms[0].submit(status=303)
     assert sessions(site) == []
+
+
+@pytest.mark.parametrize(
+    "onward", ["https://app.example.org/bye?x=1", "https://spa.example/", "/docs"], ids=str
+)
+def test_signing_out_leads_back_to_the_application(site_with, onward):
+    """To an origin in `return-origins`, to a registered one, and to a page here."""
+    site = site_with(return_origins="https://app.example.org")
+    keys = site.client("browser")
+    with site.db() as db:
+        uri = ClientUri(
+            id=uuid4(),
+            client_id=UUID(keys.client_id),
+            kind="origin",
+            uri="https://spa.example",
+            position=0,
+        )
+        db.add(uri)
+    site.user()
+    sign_in(site)
+    page = site.http.get("/logout", {"next": onward}, status=200)
+    assert len(sessions(site)) == 1  # opening it changes nothing
+    button = next(form for form in page.forms.values() if "next" in form.fields)
+    answer = button.submit()
+    assert sessions(site) == []
+    if onward.startswith("/"):
+        assert answer.location == f"http://localhost{onward}"
+    else:
+        assert answer.status_int == 200  # browsers apply form-action to redirects after a form
+        assert "You are signed out" in answer.text
+        assert answer.html.select_one("a.primary")["href"] == onward
+    again = site.http.get("/logout", {"next": onward}, status=200)
+    assert again.html.select_one("a.primary")["href"] == onward
+
+
+@pytest.mark.parametrize(
+    "onward",
+    [
+        "https://evil.example/",
+        "https://app.example.org@evil.example/",
+        "https://app.example.org.evil.example/",
+        "http://app.example.org/",
+        "//evil.example/",
+        "javascript:alert(1)",
+        "https://app.example.org/\\evil",
+    ],
+)
+def test_signing_out_leads_nowhere_else(site_with, onward):
+    site = site_with(return_origins="https://app.example.org")
+    site.user()
+    sign_in(site)
+    page = site.http.get("/logout", {"next": onward}, status=200)
+    assert not page.html.select('input[name="next"]')
+    assert page.html.find("a", string="Stay signed in")["href"] == "/account"
+    token = csrf_of(page)
+    answer = site.http.post("/logout", {"csrf_token": token, "next": onward}, status=303)
+    assert answer.location == "http://localhost/?done=signed-out"

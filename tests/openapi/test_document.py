@@ -187,11 +187,14 @@ def test_the_security_schemes_are_bearer_client_basic_and_the_refresh_cookie(des
     assert described.operation("POST", "/v1/register")["security"] == []
 
 
+BROWSERS = ("/v1/guard/web", "/v1/guard/any")
+
+
 def test_a_guarded_endpoint_announces_the_guards_refusal_and_its_challenge(described):
     for method, path, operation in described.operations():
         # Forward auth challenges a browser whose session is not enough (RFC 9470).
         # A link needs a token only where it completes a change of address.
-        of_some = ("/v1/guard/web", "/v1/email/verify/{user_id}/{hash}")
+        of_some = (*BROWSERS, "/v1/email/verify/{user_id}/{hash}")
         guarded = {"bearer": []} in operation["security"] or path in of_some
         challenge = operation["responses"].get("401", {}).get("headers", {}).get("WWW-Authenticate")
         assert guarded == ("Bearer" in str(challenge)), f"{method} {path}"

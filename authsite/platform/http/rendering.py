@@ -120,15 +120,15 @@ def page_path(request: Request, name: str, **query: str) -> str:
     return route_path(request, f"authsite.{name}", _query=query)
 
 
-def go_on(request: Request, location: str) -> Response:
-    """Continue at ``location``, a checked path or URL.
+def go_on(request: Request, location: str, *, reason: str = "signed in") -> Response:
+    """Continue at ``location``, a checked path or URL; ``reason``: see `lead_on`.
 
     After a form, a URL of another origin is reached through a page with status 200: Chromium and
     WebKit apply the policy's ``form-action`` to redirects after a form as well (CSP Level 3).
     """
     if location.startswith("/") or request.method in SAFE_METHODS:
         return see_other(request, location)
-    return lead_on(request, location)
+    return lead_on(request, location, reason=reason)
 
 
 def lead_on(request: Request, location: str, *, reason: str = "signed in") -> Response:
@@ -136,7 +136,7 @@ def lead_on(request: Request, location: str, *, reason: str = "signed in") -> Re
 
     ``reason`` is what happened before: ``signed in``; or ``unsaved`` or ``again`` for a rejected
     form, whose session ended or whose login was too long ago; or ``provider`` on the way to another
-    provider.
+    provider; or ``signed out``.
     """
     values = {"location": location, "host": urlsplit(location).netloc, "reason": reason}
     response: Response = request.response

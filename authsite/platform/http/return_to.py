@@ -1,6 +1,7 @@
 """Where a login may redirect to: a path of our own host, or an origin in `return-origins`."""
 
 import re
+from collections.abc import Callable
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from authsite.platform.request_state import Request
@@ -18,6 +19,10 @@ _COOKIE_SAFE = "/:?=&"
 _LOCAL = re.compile(r"/(?!/)[!-\[\]-~]*")
 
 
+def _none(_origin: str) -> bool:
+    return False
+
+
 def local_path(target: str | None) -> str | None:
     """``target`` if it is a path on our own host, else None."""
     parts = _split(target)
@@ -26,14 +31,20 @@ def local_path(target: str | None) -> str | None:
     return target if _LOCAL.fullmatch(target or "") else None
 
 
-def return_target(request: Request, target: str | None) -> str | None:
-    """``target`` if a login may lead there: a local path, or a URL in `return-origins`."""
+def return_target(
+    request: Request, target: str | None, allows: Callable[[str], bool] = _none
+) -> str | None:
+    """``target`` if a login may lead there: a local path, or a URL in `return-origins`.
+
+    ``allows`` tells whether it may be a URL of a further origin.
+    """
     local, parts = local_path(target), _split(target)
     if local or target is None or parts is None:
         return local
     plain = target.isascii() and target.isprintable() and not re.search(r"[\\\s]", target)
     origin = f"{parts.scheme}://{parts.netloc}"
-    return target if plain and origin in request.authsite.settings.return_origins else None
+    known = origin in request.authsite.settings.return_origins or allows(origin)
+    return target if plain and known else None
 
 
 def _split(target: str | None) -> SplitResult | None:
