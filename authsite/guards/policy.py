@@ -162,8 +162,7 @@ def enforce(event: BeforeTraversal) -> None:
 def chosen(request: Request, rules: Rules) -> Rules:
     """``rules`` with the guard that decides; with ``"any"`` that is the token, if one is sent.
 
-    A token that is not valid is refused, whoever is signed in with the browser: the caller has said
-    who it is.
+    A token that is not valid is refused, also where a user is signed in with the browser.
     """
     if rules.guard != ANY:
         return rules

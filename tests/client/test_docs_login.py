@@ -62,6 +62,10 @@ def signs_in(http):
     assert answer.headers["Location"] == "/"
 
 
+DENIED = "/signed-in?error=access_denied&state=x"
+AGAIN = '<a href="/sign-in">Sign in</a>'
+
+
 def test_flask(fake):
     app = flask.Flask(__name__)
     app.secret_key = "of a test"
@@ -74,6 +78,9 @@ def test_flask(fake):
     assert http.get("/me").json == {"user": SUB}
     start = http.get("/sign-in")
     assert http.get(there_and_back(start.headers["Location"])).headers["Location"] == "/"
+    for path in (DENIED, "/signed-in?code=x&state=x"):  # refused, or the Back button
+        refused = http.get(path)
+        assert (refused.status_code, AGAIN in refused.text) == (403, True)
     names["login"].close()
 
 
@@ -88,6 +95,9 @@ def test_fastapi(fake):
 
     with TestClient(app) as http:
         signs_in(http)
+        refused = http.get(DENIED)
+        assert (refused.status_code, AGAIN in refused.text) == (403, True)
+        assert refused.headers["Content-Type"].startswith("text/html")
     names["login"].close()
 
 
@@ -106,6 +116,9 @@ def test_pyramid(fake):
     back = there_and_back(http.get("/sign-in?next=/me").location)
     assert urlsplit(http.get(back).location).path == "/me"
     assert http.get("/me").text == SUB
+    refused = http.get(DENIED, status=403)
+    assert refused.content_type == "text/html"
+    assert AGAIN in refused.text
     names["login"].close()
 
 
