@@ -20,7 +20,7 @@ OTHER_USES = {
     "platform/command_line/shared.py": "`visible`: escapes for a terminal",
     "platform/logs.py": "escapes for the log",
     "platform/runtime/lines.py": "the rule itself",
-    "sign_in/methods/provider/exchange.py": "escapes for the log",
+    "platform/audit/excerpts.py": "escapes for log and audit trail",
     "sign_in/methods/provider/protocol.py": "an access token",
     "sign_in/methods/provider/id_token.py": "a subject, which is compared",
     "transfer/importing/users.py": "an id of another system, which is compared",

@@ -300,6 +300,36 @@ def test_half_of_a_reply_is_none(verb):
         assert server.taken == []
 
 
+def hanging_up(session):
+    session.client.sendall(b"235 2.7.0 Wel")
+    return True
+
+
+@pytest.mark.control("M05")
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (b"421 4.7.0 go away", "421 4.7.0 go away"),
+        (b"454 4.7.0 try later", "454 4.7.0 try later"),
+        (b"334 a", "base64"),
+        (endless, "of more than 65536"),
+        (hanging_up, "unexpectedly closed"),
+    ],
+)
+def test_a_login_that_goes_wrong_keeps_the_mails_and_says_why(reply, words):
+    with scripted_mail_server("AUTH LOGIN", replies={"AUTH": reply}) as server:
+        state, message = verdicts(settings(f"smtp://{USER}:{PASSWORD}@127.0.0.1:{server.port}"))
+        assert (state, words in message) == ("wrong", True)
+        assert server.taken == []
+
+
+def test_a_server_that_goes_away_at_the_message_gets_it_again():
+    with scripted_mail_server(replies={"DATA": b"421 4.3.2 shutting down"}) as server:
+        cfg = settings(f"smtp://127.0.0.1:{server.port}")
+        with pytest.raises(Unreachable, match=r"421 4\.3\.2 shutting down"):
+            send_one(cfg)
+
+
 @pytest.mark.slow
 @pytest.mark.control("M05")
 def test_a_server_that_answers_byte_by_byte_is_given_up_in_time():
