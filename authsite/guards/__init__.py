@@ -17,6 +17,7 @@ from . import (
     bearer,
     policy,
     protected_resources,
+    reasons,
     route_options,
     session,
     step_up,
@@ -57,6 +58,7 @@ def includeme(config: Configurator) -> None:
             ),
         }
     )
+    config.add_reasons("guard", reasons.GuardReason)
     route_options.add_route_options(config)
     config.add_directive("add_protected_resource", protected_resources.add_protected_resource)
     config.add_request_attribute("signed_in", session.signed_in)

@@ -8,7 +8,7 @@ from authsite.oauth import active, active_personal_tokens
 from authsite.oauth.active import ActiveToken
 from authsite.oauth.active_personal_tokens import ActivePersonalToken
 from authsite.oauth.oidc import access_tokens
-from authsite.oauth.tokens import PersonalTokenValues, Token
+from authsite.oauth.tokens import PersonalTokenValues, Token, kind_of
 from authsite.platform.context import Services
 from authsite.platform.db.prepared import Reader
 from authsite.platform.db.standbys import Reading
@@ -19,12 +19,7 @@ from authsite.users.caller import Caller
 from authsite.users.levels import proved_at
 
 from .errors import NotAuthenticated
-
-# For the log; the response tells none of it.
-NO_TOKEN = "the header Authorization has no bearer token"
-NOT_VALID = "the access token is malformed, expired, or signed with another secret"
-OTHER_AUDIENCE = "the access token is for another resource, or this resource needs one for itself"
-NOT_ACTIVE = "the access token was revoked or refreshed, or its user or client is disabled or gone"
+from .reasons import GuardReason
 
 _BEARER = re.compile(r"bearer(?: ++|$)(.{0,4096})", re.IGNORECASE)
 
@@ -38,14 +33,20 @@ def api_guard(request: Request) -> Caller:
     sent: str = request.environ.get("HTTP_AUTHORIZATION", "")
     header = _BEARER.fullmatch(sent)
     if header is None:
-        raise NotAuthenticated(token_sent=sent[:6].lower() == "bearer", reason=NO_TOKEN)
+        scheme = sent.partition(" ")[0][:20]
+        raise NotAuthenticated(
+            token_sent=sent[:6].lower() == "bearer",
+            why=GuardReason.NO_TOKEN,
+            sent=f"the scheme {scheme}" if sent else None,
+        )
     now, services = clock.now(), request.authsite.services
     token = access_tokens.decode_any(services, header[1], now)
     if token is None:
-        raise NotAuthenticated(token_sent=True, reason=NOT_VALID)
+        looks = kind_of(header[1])
+        raise NotAuthenticated(token_sent=True, why=GuardReason.NOT_VALID, sent=looks)
     caller = _find(services, services.database, token, now)
     if caller is None:
-        raise NotAuthenticated(token_sent=True, reason=NOT_ACTIVE)
+        raise NotAuthenticated(token_sent=True, why=GuardReason.NOT_ACTIVE)
     return caller
 
 

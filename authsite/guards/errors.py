@@ -1,24 +1,28 @@
 """Errors of the guards."""
 
+from collections.abc import Iterable
+
 from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import _
 
-MESSAGE = "An exception occurred when trying to authenticate the user."
-_NO_SCOPE = (
-    "This endpoint is not open to applications of third parties: it names no scope that they could "
-    "have. Its operator has to name one."
-)
+from .reasons import UNAUTHENTICATED, GuardReason
 
 
 class NotAuthenticated(ApiError):
     summary = "The request has no valid access token (RFC 6750, section 3)."
     status = 401
     code = "unauthenticated"
-    message = MESSAGE
+    message = UNAUTHENTICATED
     listed = False
 
-    def __init__(self, *, token_sent: bool, reason: str | None = None) -> None:
-        self.reason = reason
+    def __init__(
+        self, *, token_sent: bool, why: GuardReason | None = None, sent: str | None = None
+    ) -> None:
+        """``sent``: what the token looks like; without anything sent the request is not noted."""
+        self.why, self.noted = why, token_sent or sent is not None
+        self.reason = why.meaning if why else None
+        self.noted_by_task = why is not GuardReason.NOT_ACTIVE
+        self.shown = {"sent": sent} if sent else {}
         error = ', error="invalid_token"' if token_sent else ""
         super().__init__(headers={"WWW-Authenticate": f'Bearer realm="authsite"{error}'})
 
@@ -29,43 +33,39 @@ class InsufficientScope(ApiError):
     status = 403
     code = "insufficient_scope"
 
-    def __init__(self, scope: str = "") -> None:
-        """``scope``: empty where an application of a third party needs one and none is named."""
-        message = f"This endpoint needs a token with the scope {scope}." if scope else _NO_SCOPE
+    def __init__(self, scope: str = "", sent: Iterable[str] = ()) -> None:
+        """``scope``: empty where an application of a third party needs one and none is named.
+
+        ``sent``: the scopes of the token.
+        """
         named = f', scope="{scope}"' if scope else ""
-        super().__init__(
-            message, headers={"WWW-Authenticate": f'Bearer error="insufficient_scope"{named}'}
-        )
+        super().__init__(headers={"WWW-Authenticate": f'Bearer error="insufficient_scope"{named}'})
+        why = GuardReason.SCOPE if scope else GuardReason.SCOPE_UNNAMED
+        self.because(why, expected=scope, sent=" ".join(sent))
 
 
 class ClientRequired(ApiError):
     summary = "The token acts for a user, and the endpoint requires a client."
     status = 403
     code = "client_required"
-    message = (
-        "This endpoint needs a token of a client that acts for itself, and this one acts for a "
-        "user. Get one with grant_type=client_credentials."
-    )
+    why = GuardReason.CLIENT
+    message = why.developer
 
 
 class GroupRequired(ApiError):
     summary = "The user is not in the group that the endpoint requires, or there is no user."
     status = 403
     code = "group_required"
-    message = _(
-        "This is only for the members of a group, and your account is not in it. Ask the people "
-        "who run this site to add you."
-    )
+    why = GuardReason.GROUP
+    message = why.person
 
 
 class LoginRequired(ApiError):
     summary = "The token is a personal access token, and the endpoint requires that of a login."
     status = 403
     code = "login_required"
-    message = (
-        "A personal access token cannot be used here. Log in, and send the access token of that "
-        "login."
-    )
+    why = GuardReason.LOGIN
+    message = why.developer
 
 
 class ApplicationNotAllowed(ApiError):
@@ -75,10 +75,8 @@ class ApplicationNotAllowed(ApiError):
     )
     status = 403
     code = "login_required"
-    message = (
-        "This application may not manage the account. Log in with an application of this service "
-        "itself, or with a first-party application that asks for the scope account."
-    )
+    why = GuardReason.APPLICATION
+    message = why.developer
 
 
 class AddressNotConfirmed(ApiError):
@@ -111,8 +109,9 @@ class NotSignedIn(ApiError):
     summary = "The request has no active browser session."
     status = 401
     code = "unauthenticated"
-    message = MESSAGE
+    message = UNAUTHENTICATED
     listed = False
+    noted = False
 
 
 class InvalidRequirement(ApiError):

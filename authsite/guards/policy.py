@@ -28,7 +28,7 @@ from authsite.users.errors import UserRequired
 from authsite.users.groups import labels
 from authsite.users.levels import PHR
 
-from .bearer import NO_TOKEN, NOT_ACTIVE, NOT_VALID, OTHER_AUDIENCE, is_sent
+from .bearer import is_sent
 from .errors import (
     AddressNotConfirmed,
     ApplicationNotAllowed,
@@ -42,6 +42,7 @@ from .errors import (
     NotSignedIn,
 )
 from .protected_resources import is_for_other, name_metadata
+from .reasons import GuardReason
 from .route_options import ANY, Authenticate, Guard, Guards, Rules, rules_of
 from .session import asks_for_page, session_of
 from .step_up import check_sign_in, find_shortfall, is_below_policy
@@ -50,10 +51,10 @@ _ACCEPTED = "accepted"
 _SIGNED_IN = Rules(guard="web")
 # Why the metrics say that a token was rejected; for other errors they have the code.
 _OUTCOMES = {
-    NO_TOKEN: "no_token",
-    NOT_VALID: "invalid_token",
-    NOT_ACTIVE: "inactive_token",
-    OTHER_AUDIENCE: "other_audience",
+    GuardReason.NO_TOKEN.meaning: "no_token",
+    GuardReason.NOT_VALID.meaning: "invalid_token",
+    GuardReason.NOT_ACTIVE.meaning: "inactive_token",
+    GuardReason.OTHER_AUDIENCE.meaning: "other_audience",
 }
 
 
@@ -300,9 +301,9 @@ def _denial(request: Request, rules: Rules, caller: Caller) -> ApiError | None:
     API the views decide (`login_deriver`).
     """
     if is_for_other(request, caller):
-        return NotAuthenticated(token_sent=True, reason=OTHER_AUDIENCE)
+        return NotAuthenticated(token_sent=True, why=GuardReason.OTHER_AUDIENCE)
     if caller.third_party and not rules.scope and not _is_own_api(request):
-        return InsufficientScope()
+        return InsufficientScope(sent=caller.scope)
     return insufficient(rules, caller, request.authsite.settings)
 
 
@@ -313,7 +314,7 @@ def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError |
     `EmailNotConfirmed` and `GroupRequired`.
     """
     if rules.scope and not set(rules.scope.split()).issubset(caller.scope):
-        return InsufficientScope(rules.scope)
+        return InsufficientScope(rules.scope, caller.scope)
     holds = settings.variant == "B" or settings.require_email_verification
     verified = rules.verified and holds
     wanted = rules.caller or ("user" if verified else "any")

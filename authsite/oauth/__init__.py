@@ -12,7 +12,7 @@ from authsite.platform.request_state import Request
 from authsite.sign_in.after_logout import add_logout_origins
 from authsite.sign_in.factors.notices import SIGN_INS
 
-from . import active_personal_tokens, authorization_reasons, token_reasons
+from . import active_personal_tokens, authorization_reasons, introspection_reasons, token_reasons
 from .logout import AT_LOGOUT
 from .models import Family
 from .origins import Origins
@@ -36,6 +36,7 @@ def includeme(config: "Configurator") -> None:
     SIGN_INS.add(config, Family)
     config.add_reasons("authorization", authorization_reasons.Reason)
     config.add_reasons("client", token_reasons.ClientReason)
+    config.add_reasons("introspection", introspection_reasons.TokenStateReason)
     config.add_reasons("token", token_reasons.TokenReason)
     config.add_reasons("device", token_reasons.DeviceReason)
     config.at_recovery_by_mail(_end_personal_tokens)

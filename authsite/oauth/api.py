@@ -17,7 +17,7 @@ from authsite.platform.http.api_metadata import (
     response_body,
 )
 from authsite.platform.http.bodies import MaybeEmpty
-from authsite.platform.http.errors import ApiError
+from authsite.platform.http.errors import DENIED, ApiError
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 from authsite.users.caller import caller_of
@@ -29,6 +29,7 @@ from .grants import table as grants
 from .grants.grant import GrantBody
 from .grants.token_parameters import ERRORS, TokenParameters
 from .introspection import IntrospectionAnswer
+from .introspection_reasons import Inactive
 from .logout import AT_LOGOUT
 from .parameters import ACCESS_TOKEN, MAX_TOKEN, REFRESH_TOKEN, ClientBody
 from .tokens import BearerToken, TokenPair
@@ -160,7 +161,11 @@ def introspect(request: Request) -> IntrospectionAnswer:
     body: PresentedToken = request.authsite.validated
     reject_query(request)
     credentials = credentials_of(request, body)
-    return introspection.introspect(request.authsite.ctx, credentials, body.token)
+    try:
+        return introspection.introspect(request.authsite.ctx, credentials, body.token)
+    except Inactive as inactive:
+        request.environ[DENIED] = inactive
+        return {"active": False}
 
 
 @view_config(
@@ -186,7 +191,10 @@ def revoke(request: Request) -> Revoked:
     body: PresentedToken = request.authsite.validated
     reject_query(request)
     client = client_of(request, body)
-    revocation.revoke(request.authsite.ctx, client, body.token)
+    try:
+        revocation.revoke(request.authsite.ctx, client, body.token)
+    except Inactive as inactive:
+        request.environ[DENIED] = inactive
     return {}
 
 

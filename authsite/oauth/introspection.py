@@ -8,6 +8,7 @@ token for a resource another one, of that resource. A standby may answer it if t
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired
@@ -33,12 +34,15 @@ from .active_personal_tokens import ASKING_ABOUT_PERSONAL, AskingAboutPersonal
 from .client_auth import ClientCredentials, authenticate_request, find_authenticated
 from .codes import family as code_families
 from .errors import InvalidGrant
+from .introspection_reasons import Inactive
+from .introspection_reasons import TokenStateReason as State
 from .models import RESOURCE_SERVER, may_refresh
 from .oidc import access_tokens
 from .oidc.issuer import issuer_of
 from .parameters import RESOURCE
 from .refresh import RefreshableFamily, find_refreshable, is_accepted
-from .tokens import REFRESH, PersonalTokenValues, Token, decode
+from .token_reasons import TokenReason
+from .tokens import REFRESH, PersonalTokenValues, Token, decode, kind_of
 
 _NO_FAMILY = UUID(int=0)
 _ID = "5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"
@@ -99,7 +103,7 @@ def introspect(ctx: Context, credentials: ClientCredentials, text: str) -> Intro
     A client knows its own tokens; one of type ``resource-server`` knows the personal access tokens
     of all users, and the access tokens that `_may_know` allows. It never sees a refresh token as
     active: a resource that only reads ``active`` would accept it (RFC 7662, section 2.2, allows
-    answers that differ by client). Raises the errors of `authenticate_request`.
+    answers that differ by client). Raises `Inactive`, and the errors of `authenticate_request`.
     """
     now, keys = clock.now(), ctx.services.keys
     authenticate = partial(authenticate_request, ctx, credentials)
@@ -108,15 +112,14 @@ def introspect(ctx: Context, credentials: ClientCredentials, text: str) -> Intro
         standbys = ctx.services.standbys
         if standbys and (reading := standbys.reading()):
             by_standby = partial(find_authenticated, credentials)
-            answer = _introspect_access(ctx, access, text, now, reading, by_standby)
-            if answer["active"]:
-                return answer
+            with suppress(Inactive):  # the standby may be behind
+                return _introspect_access(ctx, access, text, now, reading, by_standby)
         return _introspect_access(ctx, access, text, now, ctx.database, authenticate)
     # The same query for a forged token, so that a client without its secret learns nothing.
     client = authenticate(partial(ASKING_CLIENT.one, ctx.database, family_id=_NO_FAMILY))
     if token := decode(keys, REFRESH, text, now):
         return _introspect_refresh(ctx, client, token, now)
-    return {"active": False}
+    raise Inactive(State.NOT_A_TOKEN, client.id, sent=kind_of(text))
 
 
 def _introspect_access(
@@ -127,19 +130,21 @@ def _introspect_access(
     reader: Reader,
     authenticate: Callable[[Callable[..., Any]], Any],
 ) -> IntrospectionAnswer:
-    """The state of an access token by what ``reader`` has.
+    """The state of an access token by what ``reader`` has. Raises `Inactive`.
 
     ``authenticate`` returns what the function that it gets has found for the client, or None.
     """
     if isinstance(token, PersonalTokenValues):
         find = partial(ASKING_ABOUT_PERSONAL.read, reader, token_id=token.id)
         asking: AskingAboutPersonal | None = authenticate(find)
-        return _about_personal(ctx, asking, token, now) if asking else {"active": False}
+        if asking is None:
+            raise Inactive(State.ENDED)
+        return _about_personal(ctx, asking, token, now)
     client: AskingClient | None = authenticate(
         partial(ASKING_CLIENT.read, reader, family_id=token.family_id)
     )
     if client is None:
-        return {"active": False}
+        raise Inactive(State.ENDED)
     settings, is_jwt = ctx.settings, access_tokens.is_jwt(text)
     lifetime = settings.jwt_expires_in if is_jwt else settings.expires_in
     return _about_family(ctx, client, token, now, lifetime)
@@ -149,14 +154,15 @@ def _about_family(
     ctx: Context, client: AskingClient, token: Token, now: datetime, lifetime: timedelta
 ) -> IntrospectionAnswer:
     active = client.active
-    if (
-        active is None
-        or not is_current(token, active, now, ctx.settings.refresh_grace)
-        or not _may_know(ctx, client, active)
-        or lacks_confirmation(active.account, ctx.settings)
-        or not has_factor(ctx.settings, token, active.account, active.facts, now)
-    ):
-        return {"active": False}
+    if active is None:
+        raise Inactive(State.ENDED, client.id)
+    if not is_current(token, active, now, ctx.settings.refresh_grace):
+        raise Inactive(State.REPLACED, client.id)
+    _check_may_know(ctx, client, active)
+    if lacks_confirmation(active.account, ctx.settings):
+        raise Inactive(State.CONFIRMATION, client.id)
+    if not has_factor(ctx.settings, token, active.account, active.facts, now):
+        raise Inactive(State.FACTOR, client.id)
     # A resource asks because the token was sent to it.
     note_use(ctx.services.last_used, token, active, now)
     answer = _facts(ctx, token, active, client.session_id, lifetime)
@@ -166,35 +172,39 @@ def _about_family(
     return answer
 
 
-def _may_know(ctx: Context, client: AskingClient, active: ActiveToken) -> bool:
-    """Whether ``client`` may know that this access token is active.
+def _check_may_know(ctx: Context, client: AskingClient, active: ActiveToken) -> None:
+    """Raise `Inactive` unless ``client`` may know that this access token is active.
 
     Its own client may. A resource server may unless the token is for another resource, or is that
     of a third party and for none: its user has allowed an application something at a resource, and
     not at every one.
     """
     if active.client_id == client.id:
-        return True
+        return
+    other = str(active.client_id or "none")
     if client.type != RESOURCE_SERVER:
-        return False
+        raise Inactive(State.OTHER_CLIENT, client.id, expected=other)
     facts = unpack(active.facts)
     if facts.audience is None:
-        return not facts.third_party
+        if facts.third_party:
+            raise Inactive(State.THIRD_PARTY, client.id, sent=f"token of client {other}")
+        return
     resource = resources.find(ctx, facts.audience)
-    return resource is not None and resource.client_id == client.id
+    if resource is None or resource.client_id != client.id:
+        server = str(resource.client_id) if resource and resource.client_id else "none"
+        raise Inactive(State.OTHER_RESOURCE, client.id, sent=facts.audience, expected=server)
 
 
 def _about_personal(
     ctx: Context, asking: AskingAboutPersonal, token: PersonalTokenValues, now: datetime
 ) -> IntrospectionAnswer:
     active = asking.active
-    if (
-        active is None
-        or asking.created_at is None
-        or asking.type != RESOURCE_SERVER
-        or lacks_confirmation(active.account, ctx.settings)
-    ):
-        return {"active": False}
+    if active is None or asking.created_at is None:
+        raise Inactive(State.ENDED, asking.id)
+    if asking.type != RESOURCE_SERVER:
+        raise Inactive(State.PERSONAL, asking.id)
+    if lacks_confirmation(active.account, ctx.settings):
+        raise Inactive(State.CONFIRMATION, asking.id)
     active_personal_tokens.note_use(ctx.services.last_used, token, now)
     answer = _about_user(active.account, None, ctx.settings)
     answer["exp"], answer["iat"] = token.expires, int(asking.created_at.timestamp())
@@ -205,19 +215,23 @@ def _about_personal(
 def _introspect_refresh(
     ctx: Context, client: AskingClient, token: Token, now: datetime
 ) -> IntrospectionAnswer:
-    """The token is active exactly if the client would get new tokens for it."""
+    """The token is active exactly if the client would get new tokens for it. Raises `Inactive`."""
     try:
         family, _resource = find_refreshable(ctx, token, client.id)
-    except InvalidGrant:
-        return {"active": False}
-    if (
-        not may_refresh(client.type, client.grant_types)
-        or not is_accepted(ctx, token, family, now)
-        or (family.account and _is_denied(ctx, family.account, family))
-        or not has_factor(ctx.settings, token, family.account, family.facts, now)
-        or (family.session_id and code_families.is_denied(ctx, family.id))
-    ):
-        return {"active": False}
+    except InvalidGrant as error:
+        if error.why is TokenReason.REFRESH_OTHER_CLIENT:
+            raise Inactive(State.OTHER_CLIENT, client.id, **error.shown) from None
+        raise Inactive(State.ENDED, client.id) from None
+    if not may_refresh(client.type, client.grant_types):
+        raise Inactive(State.GRANT, client.id)
+    if not is_accepted(ctx, token, family, now):
+        raise Inactive(State.REPLACED, client.id)
+    if family.account and _is_denied(ctx, family.account, family):
+        raise Inactive(State.CONDITION, client.id)
+    if not has_factor(ctx.settings, token, family.account, family.facts, now):
+        raise Inactive(State.FACTOR, client.id)
+    if family.session_id and code_families.is_denied(ctx, family.id):
+        raise Inactive(State.CONDITION, client.id)
     answer = _facts(ctx, token, family, family.session_id, ctx.settings.refresh_expires_in)
     # Registered for a token that is not an access token (RFC 8693, section 2.2.1).
     account, scope, holder = family.account, family.granted_scope, family.holder

@@ -11,9 +11,10 @@ from authsite.platform.db.prepared import columns_of
 
 from . import active_personal_tokens, families
 from .client_auth import AuthenticatedClient
+from .introspection_reasons import Inactive, TokenStateReason
 from .models import Family
 from .oidc import access_tokens
-from .tokens import ACCESS, REFRESH, BearerToken, PersonalTokenValues, decode_expired
+from .tokens import ACCESS, REFRESH, BearerToken, PersonalTokenValues, decode_expired, kind_of
 
 
 class RevocableFamily(NamedTuple):
@@ -37,7 +38,7 @@ def revoke(ctx: Context, client: AuthenticatedClient, text: str) -> None:
     """End the family of an access or refresh token that was issued to ``client``.
 
     Section 2.1: with a token all tokens of the same login end. Any other text has no effect, and
-    the caller learns nothing about it (section 2.2).
+    the caller learns nothing about it (section 2.2): for the operator this raises `Inactive`.
     """
     keys = ctx.services.keys
     # Whether it has expired or not: the other tokens of its family may be active.
@@ -46,11 +47,12 @@ def revoke(ctx: Context, client: AuthenticatedClient, text: str) -> None:
         or decode_expired(keys, REFRESH, text)
         or access_tokens.decode(ctx.services, text)
     )
-    family = token and REVOCABLE_FAMILY.one(
-        ctx.database, family_id=token.family_id, client_id=client.id
-    )
-    if family:
-        families.end(ctx, family.id, "revocation", user_id=family.user_id, client_id=client.id)
+    if token is None:
+        raise Inactive(TokenStateReason.NOT_A_TOKEN, client.id, sent=kind_of(text))
+    family = REVOCABLE_FAMILY.one(ctx.database, family_id=token.family_id, client_id=client.id)
+    if family is None:
+        raise Inactive(TokenStateReason.NOT_REVOCABLE, client.id, sent=kind_of(text))
+    families.end(ctx, family.id, "revocation", user_id=family.user_id, client_id=client.id)
 
 
 def log_out(ctx: Context, token: BearerToken, user_id: UUID | None, client_id: UUID | None) -> None:

@@ -36,4 +36,13 @@ def case(name):
     return add
 
 
-from . import authorization_cases, device_cases, form_cases, token_cases  # noqa: E402, F401
+from . import (  # noqa: E402, F401
+    authorization_cases,
+    device_cases,
+    form_cases,
+    guard_cases,
+    introspection_cases,
+    logout_cases,
+    registration_cases,
+    token_cases,
+)

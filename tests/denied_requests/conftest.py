@@ -1,6 +1,7 @@
 """A site on which each reason can be tried."""
 
 from contextlib import contextmanager
+from threading import Event
 
 import pytest
 from sqlalchemy import update
@@ -25,8 +26,13 @@ class World:
 
     def another(self, **settings):
         self._site = self._site_with(**{**OPENID, **settings})
-        notes_of(self._site.app.registry["authsite"]).forget()  # tests share an application
+        self.notes.wake = Event()  # a task writes, as under `authsite serve`
         return self._site
+
+    @property
+    def notes(self):
+        """The denied requests that wait."""
+        return notes_of(self.site.app.registry["authsite"])
 
     @contextmanager
     def without_keys(self):
@@ -43,4 +49,6 @@ class World:
 
 @pytest.fixture
 def world(site_with, request):
-    return World(site_with, request.getfixturevalue)
+    made = World(site_with, request.getfixturevalue)
+    yield made
+    made.notes.wake = None

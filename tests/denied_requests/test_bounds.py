@@ -13,7 +13,6 @@ from authsite.platform.denied_requests.notes import (
     PER_REASON,
     PER_SUBJECT,
     make_job,
-    notes_of,
 )
 from authsite.platform.denied_requests.reason import MAX_SHOWN, shown
 from authsite.platform.denied_requests.service import purge
@@ -22,6 +21,13 @@ from tests.support.authorizing import application, authorize
 from tests.support.statements import counted
 
 MACHINE = {"grant_type": "client_credentials", "scope": "x"}
+
+
+@pytest.fixture(autouse=True)
+def without_task(world):
+    """Each request writes its own row, as in a host application without background tasks."""
+    world.another()
+    world.notes.wake = None
 
 
 def services(world):
@@ -55,7 +61,7 @@ def test_an_address_adds_a_bounded_number_in_an_hour(world, frozen):
 
 
 def test_a_reason_adds_a_bounded_number_in_a_minute(world, frozen):
-    notes = notes_of(services(world))
+    notes = world.notes
     for number in range(PER_REASON + 5):
         notes.note(values(), f"address {number}")
     notes.note(values("token.target"), "address")
@@ -67,7 +73,7 @@ def test_a_reason_adds_a_bounded_number_in_a_minute(world, frozen):
 
 def test_the_table_is_bounded(world, monkeypatch):
     monkeypatch.setattr(module, "MAX_ROWS", 3)
-    notes = notes_of(services(world))
+    notes = world.notes
     for number in range(9):
         notes.note(values(request_id=f"r{number}"), "address")
     with world.site.db() as db:
@@ -76,7 +82,7 @@ def test_the_table_is_bounded(world, monkeypatch):
 
 
 def test_rows_of_a_week_ago_are_deleted(world):
-    notes = notes_of(services(world))
+    notes = world.notes
     notes.note(values(at=clock.now() - timedelta(days=7, minutes=1)), "address")
     notes.forget()
     notes.note(values(request_id="new"), "address")
@@ -86,7 +92,7 @@ def test_rows_of_a_week_ago_are_deleted(world):
 
 
 def test_a_task_writes_what_came_together_and_no_request_waits(world):
-    made, notes = make_job(services(world)), notes_of(services(world))
+    made, notes = make_job(services(world)), world.notes
     thread = threading.Thread(target=made.run)
     try:
         with counted(world.site.database) as statements:
@@ -103,7 +109,7 @@ def test_a_task_writes_what_came_together_and_no_request_waits(world):
 
 
 def test_what_waits_is_bounded(world):
-    notes = notes_of(services(world))
+    notes = world.notes
     notes.wake = threading.Event()
     try:
         for number in range(MAX_HELD + 50):
@@ -119,7 +125,7 @@ def test_without_the_database_the_answer_stays_the_same(world, monkeypatch):
         raise ValueError
 
     keys = world.site.client("personal")
-    monkeypatch.setattr(type(notes_of(services(world))), "note", fail)
+    monkeypatch.setattr(type(world.notes), "note", fail)
     assert world.site.token(keys, 400, **MACHINE).json["error"] == "invalid_scope"
 
 

@@ -86,7 +86,8 @@ def test_an_unknown_id_and_a_wrong_secret_cost_the_same_query(site, keys):
     for client_id in (keys.client_id, str(uuid.uuid4()), "no id at all"):
         with counted(site.database) as statements:
             post(site, {"client_id": client_id, "client_secret": "wrong"}, status=401)
-        texts.append(statements)
+        # Without a background task the denial is noted by the same statements in each case.
+        texts.append([each for each in statements if "denied_requests" not in each])
     assert texts[0] == texts[1] == texts[2]
     assert len(texts[0]) == 1
 

@@ -65,7 +65,7 @@ def test_the_whole_way(issuer, ann, method):
         row = db.get(Client, UUID(app.client_id))
         assert row.used_at >= row.asked_at >= row.created_at
     issuer.http.get("/v1/user", headers=bearer(tokens["access_token"]), status=403)
-    authorize(issuer, app, scope="openid billing").mustcontain("may not have one of these scopes")
+    authorize(issuer, app, scope="openid billing").mustcontain("This client may not have: billing.")
 
 
 def test_a_client_with_a_secret_needs_it(issuer, ann):
@@ -191,7 +191,7 @@ def test_scopes_that_the_setting_no_longer_has_are_refused(issuer, ann):
     with issuer.db() as db:  # as it was registered while the setting had another one
         db.get(Client, UUID(app.client_id)).scope = "notes:read billing"
     sign_in(issuer)
-    authorize(issuer, app, scope="openid billing").mustcontain("may not have one of these")
+    authorize(issuer, app, scope="openid billing").mustcontain("This client may not have: billing.")
     authorize(issuer, app, scope="openid notes:read").mustcontain('value="allow"')
 
 

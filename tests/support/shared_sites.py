@@ -3,6 +3,7 @@
 import gc
 from types import FunctionType, NoneType
 
+from authsite.platform.denied_requests.notes import notes_of
 from tests.support import databases, mails
 
 _SITES = {}
@@ -46,6 +47,7 @@ def emptied(site):
     site.new_browser()
     databases.empty(site.database)
     mails.read_folder(site.cfg.mail_folder)
+    notes_of(site.app.registry["authsite"]).forget()
     return site
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from authsite.oauth.oidc.availability import is_on
 
+from .logout.reasons import LogoutReason
 from .onward import find
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 def includeme(config: "Configurator") -> None:
     """The routes, and what the login page says; none with `openid` off."""
+    config.add_reasons("logout", LogoutReason)
     if not is_on(config.registry["authsite"]):
         return
     config.add_route("authsite.authorize", "/oauth/authorize")

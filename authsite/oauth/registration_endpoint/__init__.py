@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from authsite.oauth import API_TAG, unused_clients
 from authsite.oauth.oidc.availability import is_on
 
+from .reasons import RegistrationReason
+
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
@@ -21,6 +23,7 @@ def includeme(config: "Configurator") -> None:
         unused_clients.purge,
         when="never used, after a day",
     )
+    config.add_reasons("registration", RegistrationReason)
     services = config.registry["authsite"]
     if services.settings.client_registration == "open" and is_on(services):
         config.add_route(ROUTE, "/v1/oauth/register", errors="oauth")

@@ -7,11 +7,13 @@ from authsite.oauth import redirect_uris, self_described
 from authsite.oauth.clients import MAX_NAME
 from authsite.oauth.models import MAX_URIS, NATIVE, SERVER
 from authsite.oauth.redirect_uris import Allowed
+from authsite.platform.http.errors import ApiError
 from authsite.platform.runtime.lines import NotOneLine, one_line
 from authsite.platform.settings import Settings
 
 from .bodies import ClientMetadata
 from .errors import InvalidClientMetadata, InvalidRedirectUri
+from .reasons import RegistrationReason as Why
 
 AuthMethod = Literal["none", "client_secret_basic", "client_secret_post"]
 ApplicationType = Literal["web", "native"]
@@ -56,24 +58,41 @@ def _application_type(sent: ClientMetadata) -> ApplicationType:
     for each in TYPES:
         if each == sent.application_type:
             return each
-    raise InvalidClientMetadata(f"application_type: give {' or '.join(TYPES)}, or leave it out.")
+    raise InvalidClientMetadata().because(
+        Why.APPLICATION_TYPE,
+        parameter="application_type",
+        sent=sent.application_type,
+        expected=f"give {' or '.join(TYPES)}, or leave it out.",
+    )
 
 
 def _redirect_uris(sent: ClientMetadata, client_type: str, allowed: Allowed) -> list[str]:
     uris = list(dict.fromkeys(sent.redirect_uris))
     if not uris or len(uris) > MAX_URIS:
-        raise InvalidRedirectUri(f"redirect_uris: give 1 to {MAX_URIS} URIs.")
+        number = str(len(uris))
+        raise _invalid_uri(number, f"give 1 to {MAX_URIS} URIs.")
     for uri in uris:
         try:
             redirect_uris.check(uri, client_type, allowed)
         except ValueError as error:
-            raise InvalidRedirectUri(f"redirect_uris: {error}") from None
+            raise _invalid_uri(uri, str(error)) from None
     return uris
+
+
+def _invalid_uri(sent: str, expected: str) -> ApiError:
+    return InvalidRedirectUri().because(
+        Why.REDIRECT_URI, parameter="redirect_uris", sent=sent, expected=expected
+    )
 
 
 def _require(name: str, given: list[str] | None, field: str) -> None:
     if given is not None and name not in given:
-        raise InvalidClientMetadata(f"{field}: there is only {name} here. Name it, too.")
+        raise InvalidClientMetadata().because(
+            Why.UNSUPPORTED,
+            parameter=field,
+            sent=" ".join(given),
+            expected=f"there is only {name} here. Name it, too.",
+        )
 
 
 def _auth_method(given: str | None) -> AuthMethod:
@@ -81,18 +100,28 @@ def _auth_method(given: str | None) -> AuthMethod:
     for each in METHODS:
         if each == (given or "client_secret_basic"):
             return each
-    raise InvalidClientMetadata(f"token_endpoint_auth_method: give one of {', '.join(METHODS)}.")
+    raise InvalidClientMetadata().because(
+        Why.AUTH_METHOD,
+        parameter="token_endpoint_auth_method",
+        sent=given or "",
+        expected=f"give one of {', '.join(METHODS)}.",
+    )
 
 
 def _name(given: str | None) -> str:
     try:
         name = one_line(given) or ""
     except NotOneLine as error:
-        raise InvalidClientMetadata(f"client_name: {error}.") from None
+        raise _invalid_name(given or "", f"{error}.") from None
     if not self_described.is_name(name) and (given or "").strip():
-        most = MAX_NAME
-        raise InvalidClientMetadata(f"client_name: give one line of at most {most} characters.")
+        raise _invalid_name(given or "", f"give one line of at most {MAX_NAME} characters.")
     return name
+
+
+def _invalid_name(sent: str, expected: str) -> ApiError:
+    return InvalidClientMetadata().because(
+        Why.NAME, parameter="client_name", sent=sent, expected=expected
+    )
 
 
 def _host(uri: str) -> str:
@@ -104,4 +133,6 @@ def _link(name: str, given: str | None) -> str | None:
     try:
         return self_described.link(given)
     except ValueError as error:
-        raise InvalidClientMetadata(f"{name}: {error}") from None
+        raise InvalidClientMetadata().because(
+            Why.LINK, parameter=name, sent=given or "", expected=str(error)
+        ) from None

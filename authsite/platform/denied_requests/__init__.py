@@ -22,6 +22,9 @@ def add_reasons(config: "Configurator", name: str, table: "ReasonTable") -> None
 
 def includeme(config: "Configurator") -> None:
     """``config.add_reasons``, ``request.authsite.note_denied``, the task and the cleanup."""
+    from authsite.platform.user_data import UserData
+
+    from .models import DeniedRequest
     from .notes import NAME, NOTES, DeniedRequests, make_job
     from .service import note, purge
 
@@ -29,6 +32,8 @@ def includeme(config: "Configurator") -> None:
     NOTES.add(config, DeniedRequests(services.database), NAME)
     config.add_directive("add_reasons", add_reasons)
     config.add_request_attribute("note_denied", partial(partial, note))
+    # The address of the caller is in it; the rows are of no user, and end after a week.
+    config.add_user_data(UserData("denied_requests", DeniedRequest, retained=True))
     config.add_cleanup("denied_requests", "Denied requests", purge, when="older than a week")
     # A host that sends mail on a thread has room for this one.
     enabled = services.settings.mail_sender == "thread" or None

@@ -31,7 +31,8 @@ TABLES = Registered[ReasonTable]("tables of reasons")
 
 def note(request: Request, error: ApiError, status: int) -> None:
     """Note the request for ``authsite explain``; whatever fails, the response stays the same."""
-    if not error.noted:
+    notes = notes_of(request.authsite.services)
+    if not error.noted or (error.noted_by_task and notes.wake is None):
         return
     try:
         services, info = request.authsite.services, request.authsite.request_info
@@ -39,7 +40,7 @@ def note(request: Request, error: ApiError, status: int) -> None:
         name = route.name.removeprefix("authsite.") if route is not None else "none"
         values = row(services, info, error, name, status)
         subject = str(error.client_id) if error.authenticated else info.address or "-"
-        notes_of(services).note(values, subject)
+        notes.note(values, subject)
     except Exception as failure:  # the response is made: a bug here must not replace it
         log.error("note_failed", error=type(failure).__name__)
 

@@ -48,7 +48,8 @@ class ApiError(Exception):
 
     ``why``: the row of a table of reasons, and ``shown``: what was sent and expected, for the log
     and ``authsite explain``; never a secret, a token or a code. ``noted``: whether ``explain`` is
-    to find the request. With ``authenticated`` it is the client ``client_id`` that sent it.
+    to find the request, which an error without a statement, of ``noted_by_task``, leaves to a
+    background task. With ``authenticated`` it is the client ``client_id`` that sent it.
     """
 
     summary = ""
@@ -70,6 +71,7 @@ class ApiError(Exception):
     why: "DenialReason | None" = None
     shown: Mapping[str, str] = MappingProxyType({})
     noted = True
+    noted_by_task = False
     authenticated = False
 
     def __init__(

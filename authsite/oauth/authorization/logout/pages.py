@@ -26,7 +26,8 @@ from ..continue_page import lead_to
 from ..incoming import CSRF, DECISION, first_address, is_cross_site
 from ..onward import take_language
 from ..request import Parameters, pairs_of
-from .parameters import HintedSession, Logout, LogoutProblem, LogoutRefused, check, parameters
+from .parameters import HintedSession, Logout, check, parameters
+from .reasons import LogoutReason, LogoutRefused
 
 ROUTE, PATH = "authsite.oauth.end_session", "/oauth/logout"
 LOGOUT = "authsite:templates/authorization/logout.jinja2"
@@ -39,9 +40,10 @@ class LogoutNotValid(ApiError):
     status = 400
     code = "invalid_request"
 
-    def __init__(self, problem: LogoutProblem) -> None:
-        self.reason = problem.name.lower()
-        super().__init__(problem.value)
+    def __init__(self, refused: LogoutRefused) -> None:
+        super().__init__()
+        self.because(refused.reason, **refused.shown)
+        self.client_id = refused.client_id
 
 
 @view_config(route_name=ROUTE, request_method="GET", spends=True, permission=NO_PERMISSION_REQUIRED)
@@ -58,7 +60,7 @@ def end_session(request: Request) -> Response:
         take_language(request, sent)
         logout = check(request.authsite.ctx, sent)
     except LogoutRefused as refused:
-        return _page(request, None, refused.problem)
+        return _page(request, None, refused)
     if _ends_by_hint(request, logout):
         return see_other(request, logout.target or _signed_out(request))
     return _page(request, logout)
@@ -101,7 +103,7 @@ def end_or_redirect(request: Request) -> Response:
         take_language(request, sent)
         logout, problem = check(request.authsite.ctx, sent), None
     except LogoutRefused as refused:
-        logout, problem = None, refused.problem
+        logout, problem = None, refused
     try:
         request.authsite.check_csrf(form.get(CSRF))
     except ApiError as error:
@@ -121,7 +123,7 @@ def _of_query(request: Request, more: list[tuple[str, str]] | None = None) -> Pa
     try:
         pairs = pairs_of(request.query_string.encode("latin-1"))
     except Refused:
-        raise LogoutRefused(LogoutProblem.REQUEST) from None
+        raise LogoutRefused(LogoutReason.UNREADABLE) from None
     return parameters([*pairs, *(more or [])])
 
 
@@ -150,14 +152,14 @@ def _signed_out(request: Request) -> str:
 
 
 def _page(
-    request: Request, logout: Logout | None, problem: LogoutProblem | None = None
+    request: Request, logout: Logout | None, problem: LogoutRefused | None = None
 ) -> Response:
     """The page that asks; it leads to no application if there is a ``problem``."""
-    response = request.response
+    response, error = request.response, None
     caller, here = signed_in(request), route_path(request, ROUTE)
     if problem:  # its form is sent without what is wrong, which leads to no application either way
         response.status_int = LogoutNotValid.status
-        request.environ[ERROR_OF_REQUEST] = LogoutNotValid(problem)
+        error = request.environ[ERROR_OF_REQUEST] = LogoutNotValid(problem)
     elif request.query_string:
         here = f"{here}?{request.query_string}"
     client = logout.client if logout else None
@@ -165,7 +167,10 @@ def _page(
         # A stranger's words are not for users who have not come to them by themselves.
         "application": client.name if client and not client.unverified else None,
         "account": caller.account if caller else None,
-        "problem": problem.value if problem else None,
+        "problem": problem.reason.person if problem else None,
+        "answer": str(error) if error else None,
+        "sent": problem.shown.get("sent") if problem and "differs" in problem.shown else None,
+        "differs": problem.shown.get("differs", "").split() if problem else (),
         "status": response.status_int,
         "here": here,
     }

@@ -1,7 +1,6 @@
 """Read a request for a logout: OpenID Connect RP-Initiated Logout 1.0, sections 2 and 3."""
 
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
@@ -11,32 +10,14 @@ from authsite.oauth.models import POST_LOGOUT
 from authsite.oauth.oidc import id_tokens
 from authsite.oauth.oidc.errors import NotOurIdToken
 from authsite.oauth.registered import RegisteredClient
+from authsite.oauth.tokens import kind_of
 from authsite.platform.context import Context
-from authsite.platform.i18n import _
 from authsite.platform.runtime.ids import as_client_id, as_id
 
-from ..request import MAX_STATE, Parameters
+from ..request import MAX_REQUEST, MAX_STATE, Parameters
+from .reasons import LogoutReason, LogoutRefused
 
 KNOWN = ("id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales")
-
-
-class LogoutProblem(Enum):
-    """Why a request for a logout leads to no application: the text for the person."""
-
-    REQUEST = _("The request of the application is too long, or has a parameter more than once.")
-    HINT = _("The application sent an ID token that is not from this site.")
-    CLIENT = _(
-        "The application is not registered here, or is not the one that you were signed in to."
-    )
-    URI = _("The application wants to send you to an address that is not registered for it.")
-
-
-class LogoutRefused(Exception):
-    """A request for a logout that leads to no application."""
-
-    def __init__(self, problem: LogoutProblem) -> None:
-        super().__init__(problem)
-        self.problem = problem
 
 
 class HintedSession(NamedTuple):
@@ -71,7 +52,7 @@ def parameters(pairs: Iterable[tuple[str, str]]) -> Parameters:
     values = {name: value for name, value in sent if value}
     found = Parameters(urlencode(sent), values, repeated)
     if found.too_long:
-        raise LogoutRefused(LogoutProblem.REQUEST)
+        raise _too_long(len(found.query), MAX_REQUEST, "request")
     return found
 
 
@@ -82,21 +63,30 @@ def check(ctx: Context, sent: Parameters) -> Logout:
     because the application was idle (trap 8).
     """
     values = sent.values
-    if sent.repeated or len(values.get("state", "")) > MAX_STATE:
-        raise LogoutRefused(LogoutProblem.REQUEST)
+    if sent.repeated:
+        names = {"parameter": " ".join(sorted(sent.repeated))}
+        raise LogoutRefused(LogoutReason.REPEATED, names)
+    if (length := len(values.get("state", ""))) > MAX_STATE:
+        raise _too_long(length, MAX_STATE, "state")
     claims = _claims(ctx, values.get("id_token_hint"))
     client_id = values.get("client_id")
     if claims is not None:
         audience = str(claims.get("aud"))
         if client_id and not _is_same(client_id, audience):
-            raise LogoutRefused(LogoutProblem.CLIENT)
+            both = {"sent": client_id, "expected": audience}
+            raise LogoutRefused(LogoutReason.CLIENT_OTHER, both, as_id(audience))
         client_id = audience
     client = registered.find(ctx, client_id) if client_id else None
     if client_id and client is None and claims is None:
-        raise LogoutRefused(LogoutProblem.CLIENT)
+        raise LogoutRefused(LogoutReason.CLIENT_UNKNOWN, {"sent": client_id})
     target = _target(ctx, client, values)
     unverified = client.unverified if client else client_urls.is_url(client_id or "")
     return Logout(None if claims is None else _session_of(claims), client, target, unverified)
+
+
+def _too_long(length: int, most: int, what: str) -> LogoutRefused:
+    shown = {"sent": f"{length} characters", "expected": f"at most {most} characters of {what}"}
+    return LogoutRefused(LogoutReason.TOO_LONG, shown)
 
 
 def _is_same(client_id: str, audience: str) -> bool:
@@ -113,13 +103,13 @@ def _claims(ctx: Context, hint: str | None) -> Mapping[str, object] | None:
     try:
         return id_tokens.claims_of(ctx, hint)
     except NotOurIdToken:
-        raise LogoutRefused(LogoutProblem.HINT) from None
+        raise LogoutRefused(LogoutReason.HINT, {"sent": kind_of(hint)}) from None
 
 
 def _session_of(claims: Mapping[str, object]) -> HintedSession:
     session_id, user_id = (as_id(str(claims.get(name))) for name in ("sid", "sub"))
     if session_id is None or user_id is None:
-        raise LogoutRefused(LogoutProblem.HINT)
+        raise LogoutRefused(LogoutReason.HINT_SESSION, client_id=as_id(str(claims.get("aud"))))
     return HintedSession(session_id, user_id)
 
 
@@ -127,9 +117,14 @@ def _target(ctx: Context, client: RegisteredClient | None, values: Mapping[str, 
     uri = values.get("post_logout_redirect_uri")
     if uri is None:
         return None
-    known = registered.uris_of(ctx, client.id, POST_LOGOUT) if client else []
-    if client is None or not any(redirect_uris.matches(each, uri, client.type) for each in known):
-        raise LogoutRefused(LogoutProblem.URI)
+    if client is None:
+        named = values.get("id_token_hint")  # its client was disabled or deleted since
+        reason = LogoutReason.CLIENT_UNKNOWN if named else LogoutReason.URI_UNCHECKED
+        raise LogoutRefused(reason, {"sent": uri, "expected": "id_token_hint or client_id"})
+    known = registered.uris_of(ctx, client.id, POST_LOGOUT)
+    if not any(redirect_uris.matches(each, uri, client.type) for each in known):
+        differs = redirect_uris.difference(known, uri, client.type)
+        raise LogoutRefused(LogoutReason.URI, {"sent": uri, **differs}, client.id)
     if "state" not in values:
         return uri
     return f"{uri}{'&' if '?' in uri else '?'}{urlencode({'state': values['state']})}"
