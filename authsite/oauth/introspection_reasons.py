@@ -130,6 +130,7 @@ class Inactive(ApiError):
     status = 200
     code = "inactive"
     authenticated = True
+    noted_by_task = True  # no statement more than for an active token
 
     def __init__(self, why: TokenStateReason, client_id: UUID | None = None, **shown: str) -> None:
         super().__init__()

@@ -207,3 +207,12 @@ def document_busy(world):
             yield
 
     return with_document(world, NONE, prepare)
+
+
+@case("authorization.unavailable")
+def unavailable(world):
+    limits = {"limits": "on", "limits_storage": "memory", "limits.authorize-address": "1/1 hour"}
+    app = application(world.another(**limits))
+    wrong = {"app": app, "prompt": "none", "scope": "email nope"}
+    denied(world, NONE, **wrong)
+    return denied(world, NONE, **wrong)

@@ -18,11 +18,12 @@ class Denied(NamedTuple):
 CASES = {}
 UNREACHABLE = {
     "authorization.choice_needed": "prompt=none excludes the prompts that ask for a choice",
+    "authorization.not_a_page": "another site can send it, so nothing is stored for it",
     "token.code_of_device": "the text of a device code is another one",
     "token.code_race": "a change between two statements of the same request",
     "token.race": "a change between two statements of the same request",
 }
-"""Reasons that no request meets, each with why the code has them nevertheless."""
+"""Reasons that no request meets, or whose request is not noted, each with why."""
 
 
 def case(name):

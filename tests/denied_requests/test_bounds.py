@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 from authsite.platform.denied_requests import notes as module
 from authsite.platform.denied_requests.models import DeniedRequest
 from authsite.platform.denied_requests.notes import (
+    ALIKE,
     MAX_HELD,
     PER_REASON,
     PER_SUBJECT,
@@ -47,10 +48,16 @@ def values(reason="token.scope", **more):
 
 def test_an_address_adds_a_bounded_number_in_an_hour(world, frozen):
     keys = world.site.client("personal")
-    for number in range(PER_SUBJECT + 5):
+    for number in range(ALIKE + 5):
         frozen.advance(2)  # no reason has too many in a minute
         world.site.token(keys, 400, **MACHINE)
-        assert count(world) == min(number + 1, PER_SUBJECT)
+        assert count(world) == min(number + 1, ALIKE)
+    for number in range(ALIKE + 5):
+        frozen.advance(2)
+        world.site.token(keys, 400, grant_type="implicit")
+        assert count(world) == min(ALIKE + number + 1, PER_SUBJECT)
+    world.site.token(keys, 400, grant_type="password")
+    assert count(world) == PER_SUBJECT
     world.site.http.extra_environ["REMOTE_ADDR"] = "192.0.2.77"
     world.site.token(keys, 400, **MACHINE)
     assert count(world) == PER_SUBJECT + 1

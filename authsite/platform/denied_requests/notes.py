@@ -25,6 +25,8 @@ log = structlog.get_logger("authsite.denied_requests")
 MAX_ROWS = 20_000  # in the table: about 12 MB
 PER_SUBJECT, HOUR = 60, timedelta(hours=1)
 """What one address (or authenticated client) adds in an hour and process, for each endpoint."""
+ALIKE = 30
+"""How many of these have the same reason, such as a silent request without a session."""
 PER_REASON, MINUTE = 60, timedelta(minutes=1)
 """What one reason adds in a minute and process, whatever the address."""
 MAX_HELD = 500  # notes that wait
@@ -48,13 +50,17 @@ class DeniedRequests:
 
     def forget(self) -> None:
         """Count from the beginning, as a new process does."""
-        self._subjects, self._reasons = _Counts(HOUR, PER_SUBJECT), _Counts(MINUTE, PER_REASON)
+        self._subjects, self._alike = _Counts(HOUR, PER_SUBJECT), _Counts(HOUR, ALIKE)
+        self._reasons = _Counts(MINUTE, PER_REASON)
 
     def note(self, values: Mapping[str, Any], subject: str) -> None:
         """Hold the ``values`` of a row, unless ``subject`` or its reason has added too many."""
         at, reason = values["at"], values["reason"] or values["error"]
-        if self._subjects.takes(f"{values['route']} {subject}", at) and self._reasons.takes(
-            reason, at
+        place = f"{values['route']} {subject}"
+        if (
+            self._alike.takes(f"{place} {reason}", at)
+            and self._subjects.takes(place, at)
+            and self._reasons.takes(reason, at)
         ):
             self._held.append(dict(values))
             if self.wake is None:
