@@ -70,6 +70,7 @@ def errors():
         each
         for each in descendants(ApiError)
         if {"code", "summary"} & vars(each).keys()
+        and each.status >= 400
         # No endpoint answers with these: they are errors of commands.
         and not each.__module__.startswith("authsite.groups.")
     ]
