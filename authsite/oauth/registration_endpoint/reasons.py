@@ -3,7 +3,7 @@
 from authsite.platform.denied_requests.reason import DenialReason, Texts
 
 METADATA = "invalid_client_metadata"
-TOLD = "${parameter}: ${expected}"
+CHANGE = "${parameter}: ${expected}"
 PERSON = "The application could not register itself. Tell the people who run the application."
 
 
@@ -15,40 +15,40 @@ class RegistrationReason(DenialReason):
         METADATA,
         "The `application_type` is neither `web` nor `native`.",
         PERSON,
-        TOLD,
+        CHANGE,
     )
     AUTH_METHOD = Texts(
         "auth_method",
         METADATA,
         "The `token_endpoint_auth_method` is none that we have. `private_key_jwt` is not one.",
         PERSON,
-        TOLD,
+        CHANGE,
     )
     LINK = Texts(
         "link",
         METADATA,
         "A link of the client, such as `policy_uri`, cannot be shown to users.",
         PERSON,
-        TOLD,
+        CHANGE,
     )
     NAME = Texts(
         "name",
         METADATA,
         "The `client_name` is none that users can be shown.",
         PERSON,
-        TOLD,
+        CHANGE,
     )
     REDIRECT_URI = Texts(
         "redirect_uri",
         "invalid_redirect_uri",
         "One of the `redirect_uris` is none that such a client may have, or there is none.",
         PERSON,
-        TOLD,
+        CHANGE,
     )
     UNSUPPORTED = Texts(
         "unsupported",
         METADATA,
         "The `grant_types` or `response_types` lack the one that self-registered clients have.",
         PERSON,
-        TOLD,
+        CHANGE,
     )
