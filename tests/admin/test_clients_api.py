@@ -1,6 +1,7 @@
 """/v1/admin/clients: who may change clients, and where their secrets are."""
 
 import json
+from uuid import UUID
 
 import pytest
 from sqlalchemy import select
@@ -8,6 +9,7 @@ from sqlalchemy import select
 from authsite.oauth.models import Client
 from authsite.platform.audit.models import AuditEvent
 from tests.support import administrators
+from tests.support.applications import resource
 from tests.support.site import bearer
 
 CLIENTS = "/v1/admin/clients"
@@ -31,6 +33,11 @@ class Api:
 
     def patch(self, id, status=200, **body):
         return self.site.http.patch_json(
+            f"{CLIENTS}/{id}", body, headers=self.headers, status=status
+        )
+
+    def delete(self, id, status=204, **body):
+        return self.site.http.delete_json(
             f"{CLIENTS}/{id}", body, headers=self.headers, status=status
         )
 
@@ -197,3 +204,25 @@ def test_the_list_is_complete_while_clients_are_added(site, api):
     cursor = api.get("?limit=1&name=shop").json["next"]
     assert code(api.get(f"?limit=1&name=other&cursor={cursor}", 400)) == "invalid_cursor"
     assert [each["name"] for each in api.get("?disabled=true").json["data"]] == []
+
+
+def test_a_client_is_deleted_when_it_is_disabled_and_its_name_is_typed(site, api):
+    id = api.post(status=201, **WIKI).json["client_id"]
+    assert code(api.delete(id, 409, name=WIKI["name"])) == "conflict"
+    api.post(f"/{id}/disable")
+    refused = api.delete(id, 422, name="another").json
+    assert refused["errors"][0]["field"] == "name"
+    api.delete(id, 204, name=WIKI["name"], reason="a trial")
+    api.delete(id, 404, name=WIKI["name"])
+    with site.db() as db:
+        assert db.get(Client, UUID(id)) is None
+    assert trail(site, id)[-1].event == "client.deleted"
+    assert trail(site, id)[-1].details["reason"] == "a trial"
+
+
+def test_a_client_that_a_resource_names_is_not_deleted(site, api):
+    server = site.client("resource-server")
+    resource(site, "https://api.example.org/", "notes:read", server)
+    api.post(f"/{server.client_id}/disable")
+    refused = api.delete(server.client_id, 409, name="test")
+    assert "https://api.example.org/" in refused.json["message"]

@@ -203,6 +203,9 @@ def clients(walk):
     walk.call("patch", one, name="Hourly")
     for what in ("rotate-secret", "retire-secret", "disable", "enable"):
         walk.call("post", f"{one}/{what}")
+    gone = walk.call("post", f"{API}/clients", name="Gone", type="personal")["client_id"]
+    walk.call("post", f"{API}/clients/{gone}/disable")
+    walk.call("delete", f"{API}/clients/{gone}", name="Gone")
     walk.press("/admin/clients/new", name="Weekly", type="personal")
     with walk.site.db() as db:
         weekly = db.scalars(select(Client.id).where(Client.name == "Weekly")).one()

@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from pyramid.response import Response
 from pyramid.view import view_config
 
 from authsite.admin.bodies import ReasonBody
@@ -23,10 +24,11 @@ from .bodies import (
     ClientsAnswer,
     ClientsQuery,
     ClientWithSecretAnswer,
+    DeleteClientBody,
     NewClientBody,
     as_json,
 )
-from .errors import InvalidClient
+from .errors import ClientInUse, InvalidClient, OtherName
 
 _LIST = "authsite.admin.api.clients"
 _ERRORS = (UnknownObject,)
@@ -177,6 +179,28 @@ def enable(request: Request) -> ClientAnswer:
     given: ReasonBody = request.authsite.validated
     ctx, by = request.authsite.ctx, administrator_of(request)
     return _shown(request, service.enable(ctx, by, _id(request), given.reason))
+
+
+@view_config(
+    route_name=f"{_LIST}.client",
+    request_method="DELETE",
+    body=DeleteClientBody,
+    admin="clients:write",
+    recent=True,
+)
+@Operation(
+    "Delete a client for good",
+    {204: None},
+    description="It must be disabled. Its tokens end, and what users have allowed it goes.",
+    path=ClientPath,
+    errors=(*_ERRORS, ClientInUse, OtherName),
+)
+def delete(request: Request) -> Response:
+    given: DeleteClientBody = request.authsite.validated
+    ctx, by = request.authsite.ctx, administrator_of(request)
+    service.delete(ctx, by, _id(request), given.name, given.reason)
+    request.response.status_int = 204
+    return request.response
 
 
 def _id(request: Request) -> UUID | None:

@@ -103,6 +103,13 @@ class ClientBody(FieldsBody):
     """Display name."""
 
 
+class DeleteClientBody(ReasonBody):
+    description = "The name of the client, as a confirmation."
+
+    name: Name
+    """Its display name."""
+
+
 class ClientPath(Parameters):
     """Path of a client."""
 

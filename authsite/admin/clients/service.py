@@ -17,13 +17,21 @@ from authsite.admin.administrator import Administrator
 from authsite.admin.errors import UnknownObject
 from authsite.admin.lists import Page, after, cursor
 from authsite.admin.users import subject
-from authsite.oauth import client_fields, client_scopes, client_uris, clients, registration
+from authsite.oauth import (
+    client_deletion,
+    client_fields,
+    client_scopes,
+    client_uris,
+    clients,
+    registration,
+)
 from authsite.oauth.client_fields import NO_FIELDS, ClientFields
+from authsite.oauth.invalid_value import InvalidValue
 from authsite.oauth.models import Client
 from authsite.platform.context import Context
 from authsite.platform.http.errors import ApiError
 
-from .errors import InvalidClient
+from .errors import ClientInUse, InvalidClient, OtherName
 
 _WRITE = "clients:write"
 
@@ -182,6 +190,24 @@ def enable(
         clients.enable(ctx, client, reasons.cause(by, reason))
         ctx.db.flush()
     return client
+
+
+def delete(
+    ctx: Context, by: Administrator, client_id: UUID | None, name: str, reason: str | None = None
+) -> None:
+    """Delete a disabled client, with its tokens and consents; ``name``: its name, typed.
+
+    Raises `UnknownObject`, `ClientInUse`, `OtherName` and `PermissionMissing`.
+    """
+    client = _lock(ctx, by, client_id)
+    if client.disabled_at is None:
+        raise ClientInUse
+    if name.strip() != client.name:
+        raise OtherName
+    try:
+        client_deletion.delete(ctx, client, reasons.cause(by, reason))
+    except InvalidValue as error:
+        raise ClientInUse(error) from None
 
 
 def uris_of(ctx: Context, found: Page[Client] | Client) -> client_uris.Uris:
