@@ -9,6 +9,7 @@ stands before each action.
 
 from typing import TYPE_CHECKING
 
+from authsite.platform.http import cors
 from authsite.platform.http.api_metadata import Tag
 
 from . import guard, navigation
@@ -31,6 +32,7 @@ PACKAGES = (
 def includeme(config: "Configurator") -> None:
     """The view options, and the console and the API where the settings have them."""
     guard.add_permissions(config)
+    cors.close(config, "authsite.admin.api.")
     config.add_request_attribute("admin_places", navigation.places)
     for package in PACKAGES:
         config.include(f".{package}")

@@ -48,6 +48,9 @@ class Job(NamedTuple):
 class Services:
     """Objects of the application's lifetime. ``rate_limits`` is None with ``limits = off``.
 
+    ``recognition``: where the addresses are noted that users have signed in from, whatever `limits`
+    says; None for commands.
+
     ``mail_copies``: the folder of what `/dev/mail` shows, if `authsite serve` has made one.
     """
 
@@ -60,6 +63,7 @@ class Services:
     last_used: LastUsedTracker
     registrations: Registrations = field(default_factory=Registrations)
     mail_copies: Path | None = None
+    recognition: "RateLimiter | None" = None
     outbound_slots: OutboundSlots = field(default_factory=OutboundSlots)
     open_features: set[str] = field(default_factory=set)
     """What `installation.features.is_open` has found open."""
@@ -75,11 +79,11 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
     database = open_database(settings.database_url.reveal())
     read_urls = revealed(settings.database_read_url)
     standbys = Standbys(database, read_urls, settings.database_read_lag) if read_urls else None
-    rate_limits = None
-    if limits and settings.limits:
+    limiter = None
+    if limits:
         from authsite.platform.rate_limit.factory import make_limiter
 
-        rate_limits = make_limiter(settings, database)
+        limiter = make_limiter(settings, database)
     return Services(
         settings=settings,
         database=database,
@@ -95,7 +99,8 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
             HashPool(settings.hash_threads),
             revealed(settings.password_pepper_next),
         ),
-        rate_limits=rate_limits,
+        rate_limits=limiter if settings.limits else None,
+        recognition=limiter,
         last_used=LastUsedTracker(database, precision(settings.session_idle)),
         standbys=standbys,
     )

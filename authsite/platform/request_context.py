@@ -40,6 +40,7 @@ def _limits_of(request: Request) -> "CallerLimits":
         network_of(request.authsite.client_address),
         lambda: sent_cookie(weak()),
         request.environ.setdefault(COUNTED, Counted()),
+        recognition_in=services.recognition,
         on_exceeded=lambda name, subject: weak().authsite.record_exceeded(name, subject),
     )
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from uuid import UUID, uuid4
 
 from authsite.platform.context import Context
+from authsite.platform.db import after_commit
 from authsite.platform.http.errors import ApiError
 from authsite.platform.rate_limit.recognized import Recognition
 from authsite.platform.runtime import clock
@@ -228,6 +229,7 @@ def _complete(ctx: Context, verified: Verified, amr: tuple[str, ...], target: Ta
     notify = _is_unrecognized(recognition) and notices.is_new_device(ctx, account)
     if recognition is not None:
         ctx.limits.remember_login(owner_of_user(account.id, verified.recognition_version))
+        ctx.limits.give_back_login()
     else:  # a link: the transaction has written
         remember_caller(ctx, account.id, verified.recognition_version)
     LOGINS.add("succeeded")
@@ -277,6 +279,8 @@ def _completed(
     if confirmed := mailbox.confirm_by(ctx, verified.amr, pending):
         account, version, _ = confirmed
     remember_caller(ctx, account.id, version)
+    counted_before = spend and pending.amr[:1] == PASSWORD
+    after_commit(ctx.db, lambda: ctx.limits.give_back_login(counted_before=counted_before))
     LOGINS.add("succeeded")
     auth_at = pending.auth_at or clock.now()
     return Complete(account, amr, auth_at, pending.recognized, notify, pending.target)

@@ -64,6 +64,11 @@ class Pending(NamedTuple):
     beside: tuple[str, ...] | None = None
 
     @property
+    def of_session(self) -> bool:
+        """Whether it is a step-up of a signed-in user, which is not stored and has no key."""
+        return not self.key
+
+    @property
     def adds_factor(self) -> bool:
         """Whether a second factor must be added now, and nothing else is missing before."""
         return self.enroll and not self.methods

@@ -28,9 +28,9 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import record
+from authsite.platform.audit.service import About, record, record_apart
 from authsite.platform.context import Context
-from authsite.platform.db import PreparedQuery
+from authsite.platform.db import PreparedQuery, after_commit
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors.missing import Missing, SoFar, find_missing
 from authsite.sign_in.factors.state import FactorState
@@ -181,8 +181,23 @@ def store(ctx: Context, pending: Pending, failures: int = 0) -> None:
         expires_at=now + LIFETIME,
     )
     if insert(ctx, row):
-        about = {"user_id": row.user_id, "client_id": row.client_id}
-        record(ctx, Event.LOGIN_PENDING, **about, details={"amr": row.amr})
+        details = {"amr": row.amr}
+        _record_begun(
+            ctx, {"user_id": row.user_id, "client_id": row.client_id, "details": details}, row.amr
+        )
+
+
+def _record_begun(ctx: Context, about: About, amr: str) -> None:
+    """Record the login; where nothing was proved, once an hour for each client address."""
+    if amr:
+        record(ctx, Event.LOGIN_PENDING, **about)
+        return
+
+    def write() -> None:
+        if ctx.limits.once_an_hour(Event.LOGIN_PENDING, ctx.limits.address):
+            record_apart(ctx, Event.LOGIN_PENDING, **about)
+
+    after_commit(ctx.db, write)
 
 
 def insert(ctx: Context, row: PendingLogin) -> bool:

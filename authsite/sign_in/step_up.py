@@ -258,7 +258,8 @@ def _check_second(
         raise FactorMissing(words_of(ctx, given.method))
     pending = pending_of(user, stored, usable, beside)
     owner = owner_of_user(user.account.id, stored.recognition_version)
-    verified = gate.check(ctx, pending, given.method, given.factor, owner)
+    subject = session_codes.factor_subject(user)
+    verified = gate.check(ctx, pending, given.method, given.factor, owner, subject)
     if isinstance(verified, Wrong):
         raise WrongFactor(words_of(ctx, given.method), verified.code)
     return verified.amr

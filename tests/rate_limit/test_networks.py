@@ -25,7 +25,6 @@ def register(site, number, where):
     ("given", "narrow", "wide"),
     [
         ("2001:db8:7:1::9", "2001:db8:7:1::/64", "2001:db8:7::/48"),
-        ("::ffff:192.0.2.1", "192.0.2.1", None),
         ("192.0.2.1", "192.0.2.1", None),
         (None, "-", None),
     ],

@@ -8,7 +8,6 @@ from sqlalchemy import delete
 from authsite.account.service import end_others as end_other_sign_ins
 from authsite.oauth import families
 from authsite.platform.context import Context
-from authsite.platform.rate_limit import limit_subject
 from authsite.sign_in.factors import names, remembered
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import NotOffered, UnknownFactor, WrongFirstCode
@@ -153,8 +152,10 @@ def ask_after_password(ctx: Context, user: SignedInUser, wanted: bool, given: Pr
 
 
 def forget_browsers(ctx: Context, user: SignedInUser) -> None:
-    """Ask for the second factor again in every browser. Raises `TooManyAttempts`."""
-    ctx.limits.count(proof.LIMIT, limit_subject(user.account.id))
+    """Ask for the second factor again in every browser.
+
+    It needs no proof, and makes the account safer; so it does not count as a change of factors.
+    """
     remembered.forget_all(ctx, user.account.id)
 
 

@@ -30,6 +30,8 @@ PREFLIGHT_LIFETIME = "600"  # seconds
 Allows: TypeAlias = Callable[["Services", str], bool]
 """Whether scripts of an origin, other than those of the setting, may read a route's responses."""
 OPENED = Registered[Allows]("routes opened to other origins")
+CLOSED = Registered[str]("routes closed to other origins")
+"""Beginnings of names of routes that no page of another origin has to read."""
 
 
 def everyone(_services: "Services", _origin: str) -> bool:
@@ -46,6 +48,14 @@ def open_to(config: "Configurator", allows: Allows, *routes: str) -> None:
     """Let scripts of the origins that ``allows`` names read the responses of these routes."""
     for name in routes:
         OPENED.add(config, allows, name)
+
+
+def close(config: "Configurator", prefix: str) -> None:
+    """Keep scripts of other origins, also those of the setting, from routes with such a name.
+
+    A token of much power must not be of use to a page that has a fault.
+    """
+    CLOSED.add(config, prefix)
 
 
 def preflight(request: Request) -> Response | None:
@@ -68,6 +78,8 @@ def preflight(request: Request) -> Response | None:
 
 def allow_origin(request: Request, response: Response) -> None:
     """Let scripts of an allowed origin read ``response``, unless it is a page."""
+    if _closed(request):
+        return
     opened = _opened(request)
     listed = request.authsite.settings.cors_origins
     if (opened is None and not listed) or request.authsite.error_format == "html":
@@ -93,12 +105,20 @@ def _opened(request: Request) -> Allows | None:
     return OPENED.of(request.authsite.services).get(route.name) if route is not None else None
 
 
+def _closed(request: Request) -> bool:
+    route = getattr(request, "matched_route", None)
+    if route is None:
+        return False
+    name: str = route.name
+    return name.startswith(tuple(CLOSED.of(request.authsite.services).values()))
+
+
 def _allowed_origin(request: Request, opened: Allows | None) -> str | None:
     """The value of ``Access-Control-Allow-Origin``; None where the request's origin may not read.
 
     An origin in `cors-origins` is exactly this text.
     """
-    if request.authsite.error_format == "html" or is_forward_auth(request):
+    if request.authsite.error_format == "html" or is_forward_auth(request) or _closed(request):
         return None
     if opened is everyone:  # the same for all, so that a cache can keep the response
         return "*"

@@ -32,9 +32,7 @@ def is_local(request: Request) -> bool:
     address = peer(request)
     if address is None or not asks_for_this_machine(request):
         return False
-    ip = ip_address(address)
-    # A server that listens on :: gets IPv4 addresses in this form.
-    return (getattr(ip, "ipv4_mapped", None) or ip).is_loopback
+    return ip_address(address).is_loopback
 
 
 class LocalPredicate:

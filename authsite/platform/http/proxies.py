@@ -9,7 +9,7 @@ from ipaddress import ip_address
 
 from authsite.platform.request_state import Request
 
-from .request_facts import peer
+from .request_facts import canonical, peer
 
 _MAX_HOPS = 20  # the nearest ones; a client can send any number before them
 _MAX_PAIRS = 10  # of one hop; RFC 7239 defines four
@@ -46,8 +46,6 @@ def _trusted(request: Request, address: str | None) -> bool:
     if proxies == ("*",):
         return True
     ip = ip_address(address)
-    # A server that listens on :: gets IPv4 addresses in this form.
-    ip = getattr(ip, "ipv4_mapped", None) or ip
     return any(ip in network for network in proxies)
 
 
@@ -87,7 +85,4 @@ def _address(entry: str) -> str | None:
         entry = entry.partition(":")[0]
     if "%" in entry:
         return None  # the zone of another machine, of any length
-    try:
-        return str(ip_address(entry))
-    except ValueError:
-        return None
+    return canonical(entry)

@@ -74,12 +74,18 @@ def chosen_by_button(request: Request) -> str | None:
 
 def peer(request: Request) -> str | None:
     """The IP address of the connection's peer; None for a Unix socket."""
-    return _canonical(request.environ.get("REMOTE_ADDR", ""))
+    return canonical(request.environ.get("REMOTE_ADDR", ""))
 
 
 @lru_cache(maxsize=1024)
-def _canonical(address: str) -> str | None:
+def canonical(text: str) -> str | None:
+    """An address in the one form that everything here knows; None for another text.
+
+    A server that listens on ``::`` gets IPv4 addresses as ``::ffff:192.0.2.1`` (RFC 4291, section
+    2.5.5.2): it is the IPv4 address.
+    """
     try:
-        return str(ip_address(address))
+        address = ip_address(text)
     except ValueError:
         return None
+    return str(getattr(address, "ipv4_mapped", None) or address)

@@ -52,6 +52,7 @@ class CallerLimits:
     ``address``: the key under which the caller's address is counted; ``read_cookie`` returns the
     device cookie as it was sent; ``owner``: the user who has signed in or recovered the account,
     else None. ``seen``: what `login` has read, else None.
+    ``recognition_in``: where recognized addresses are noted, also with limits off.
     ``on_exceeded`` is called with the limit and the stored subject when a window is full for the
     first time.
     """
@@ -63,6 +64,7 @@ class CallerLimits:
     counted: Counted = field(default_factory=Counted)
     owner: Owner | None = None
     seen: Windows | None = None
+    recognition_in: RateLimiter | None = None
     on_exceeded: Callable[[str, str], None] = lambda _name, _subject: None
 
     def count(self, name: str, *subject: str) -> None:
@@ -105,7 +107,8 @@ class CallerLimits:
         ``account``: the key under which failures are counted, the user or the login name.
         ``owner`` has a separate limit in a recognized browser and at a recognized address. The
         block checks the password and sets ``succeeded``; unless the check fails, the attempt is
-        refunded to the account. The count of the client address stays (L08).
+        refunded to the account. The count of the client address stays until the login is complete
+        (`give_back_login`).
         """
         if self.limiter is None:
             yield PasswordAttempt(recognition=self.recognition(owner))
@@ -168,12 +171,13 @@ class CallerLimits:
         return self.recognition(owner).subject
 
     def recognition(self, owner: Owner) -> Recognition:
-        """What is recognized of the request, for ``owner``; with limits off only browsers are."""
+        """What is recognized of the request, for ``owner``."""
         unknown, known = self._recognize(owner)
-        if self.limiter is None:
+        noted = self.recognition_in
+        if unknown.subject or noted is None:
             return unknown
-        key = recognized.address_key(self.limiter, owner, self.address)
-        return known if unknown.subject or self.limiter.storage.get(key) else unknown
+        key = recognized.address_key(noted, owner, self.address)
+        return known if noted.storage.get(key) else unknown
 
     def remember_login(self, owner: Owner) -> None:
         """`remember` for ``owner``, who has just signed in; the view sets the device cookie."""
@@ -183,12 +187,24 @@ class CallerLimits:
     def remember(self, owner: Owner) -> None:
         """The browser and the address of this request are recognized from now on.
 
-        For ``owner``, who has just signed in or recovered the account. Addresses are recognized
-        with limits on only. Call it before the request's transaction has written anything, or when
-        it has been committed.
+        For ``owner``, who has just signed in or recovered the account. Call it before the request's
+        transaction has written anything, or when it has been committed.
         """
-        if self.limiter:
-            recognized.remember(self.limiter, owner, self.address, self.seen)
+        if self.recognition_in:
+            recognized.remember(self.recognition_in, owner, self.address, self.seen)
+
+    def give_back_login(self, *, counted_before: bool = False) -> None:
+        """Undo what a login has counted at the client address, since it was successful.
+
+        Many users may share an address. An attacker gains nothing: each success gives back its own
+        count alone. ``counted_before``: an earlier request of this login has counted. Call it as
+        `remember`.
+        """
+        name = "login-address"
+        if not counted_before:
+            self.refund(name, self.address)
+        elif self.limiter:
+            self.limiter.refund(name, self.address)
 
     def end_lockout(self, accounts: list[str]) -> None:
         """End the lockout of a user, who has just reset the password.

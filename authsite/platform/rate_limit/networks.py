@@ -16,8 +16,6 @@ def network_of(address: str | None) -> str:
         return NO_ADDRESS
     parsed = ip_address(address)
     if isinstance(parsed, IPv6Address):
-        if parsed.ipv4_mapped:
-            return str(parsed.ipv4_mapped)
         return str(ip_network((parsed.packed, IPV6_PREFIX), strict=False))
     return str(parsed)
 

@@ -68,8 +68,9 @@ def begin(ctx: Context, typed: str, target: Target) -> Pending:
     """Begin a sign-in by mail with a login name, and send the code to the stored address.
 
     For an unknown or disabled user, and over the limits, the pending login is of no user and no
-    mail goes out: the answer and its cost are the same, and no code is right. Call it before the
-    request has written anything.
+    mail goes out: the answer and its cost are the same, and no code is right. Over the limit of the
+    client address nothing is written, and no row has the key. Call it before the request has
+    written anything.
     """
     names = candidates(typed, ctx.settings.login_identifiers, ctx.settings.phone_region)
     name = rate_limit_key(typed, names)
@@ -77,7 +78,8 @@ def begin(ctx: Context, typed: str, target: Target) -> Pending:
     enabled = credential if credential and not credential.disabled_at else None
     owner, account = owner_of(enabled, name), enabled.account if enabled else None
     recognition = ctx.limits.recognition(owner)
-    if not _may_sign_in(ctx, account, pseudonym(name), owner):
+    within = _address_allows(ctx)
+    if not within or not _may_sign_in(ctx, account, pseudonym(name), owner):
         enabled = account = None
     begun = Pending(
         key=pending.new_key(),
@@ -91,8 +93,9 @@ def begin(ctx: Context, typed: str, target: Target) -> Pending:
         id=uuid4(),
         name_hash=pseudonym(name),
     )
-    pending.store(ctx, begun)
-    put(ctx, begun.id, account)
+    if within:
+        pending.store(ctx, begun)
+        put(ctx, begun.id, account)
     return begun
 
 
@@ -126,15 +129,17 @@ def registered_here(ctx: Context, key: str | None) -> UUID | None:
 def send(ctx: Context, found: Pending, *, written: bool = False) -> None:
     """Mail the code of a pending login, again if it was mailed before: it is the same one.
 
-    Over the limits no mail goes out; the answer does not show it. Call it before the request has
-    written anything; ``written``: it has, and the mail is counted when it has been committed.
+    Over the limits no mail goes out; the answer does not show it. Over that of the client address
+    nothing is written. Call it before the request has written anything; ``written``: it has, and
+    the mail is counted when it has been committed.
     """
-    account = found.account
+    account, name = found.account, found.name_hash or ""
+    owner = owner_of_user(account.id, found.recognition_version) if account else Owner(name)
+    if not written and not _address_allows(ctx):
+        return
     if found.amr and account is not None:
-        allowed = may_mail_user(ctx, account, written=written)
+        allowed = may_mail_user(ctx, account, owner, written=written)
     else:
-        name = found.name_hash or ""
-        owner = owner_of_user(account.id, found.recognition_version) if account else Owner(name)
         allowed = _may_sign_in(ctx, account, name, owner)
     put(ctx, found.id, account if allowed else None)
 
@@ -150,23 +155,35 @@ def wait(ctx: Context, found: Pending, *, written: bool = False) -> Pending:
     return found
 
 
+def _address_allows(ctx: Context) -> bool:
+    """Count a request for a code at the client address, also one that sends no mail."""
+    return ctx.limits.allows("email-code-address", ctx.limits.address)
+
+
 def _may_sign_in(ctx: Context, account: Account | None, name: str, owner: Owner) -> bool:
     """Count a mail with a code that nothing was proved for; whether it may go out.
 
     What sends no mail uses up nothing of the owner's limit.
     """
-    allowed = ctx.limits.allows("email-code-address", ctx.limits.address)
     known = ctx.limits.recognized(owner)
-    key = normalized_key("email", account.email) if account and allowed else f"no mail {name}"
-    return ctx.limits.allows("email-sign-in", key, *known) and allowed
+    key = normalized_key("email", account.email) if account else f"no mail {name}"
+    return ctx.limits.allows("email-sign-in", key, *known)
 
 
-def may_mail_user(ctx: Context, account: Account, *, written: bool = False) -> bool:
-    """Count a mail to a user who is signed in, or has given the password; whether it may go out."""
+def may_mail_user(
+    ctx: Context, account: Account, owner: Owner, *, fresh: bool = False, written: bool = False
+) -> bool:
+    """Count a mail to a user who is signed in, or has given the password; whether it may go out.
+
+    A recognized browser or address of the ``owner`` has a separate limit, and so have the ``fresh``
+    sign-ins of the user together: who knows the password alone, or has stolen an old session, must
+    not use up the mails that the owner needs.
+    """
 
     def allows() -> bool:
-        by_address = ctx.limits.allows("email-code-address", ctx.limits.address)
-        return by_address and ctx.limits.allows("email-code", limit_subject(account.id))
+        apart = ctx.limits.recognized(owner) or (("fresh",) if fresh else ())
+        by_address = _address_allows(ctx)
+        return by_address and ctx.limits.allows("email-code", limit_subject(account.id), *apart)
 
     def count() -> None:
         allows()

@@ -14,13 +14,17 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
+from authsite.platform.rate_limit import limit_subject
+from authsite.platform.rate_limit.recognized import Owner
 from authsite.platform.runtime import clock
 from authsite.sign_in import pending
 from authsite.sign_in.credentials import owner_of_user
+from authsite.sign_in.errors import PROOF_LIFETIME
 from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.pending import LIFETIME, MAX_FAILURES
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
+from authsite.users.levels import is_old
 from authsite.users.models import User, user_of
 
 from . import codes
@@ -50,6 +54,17 @@ SESSION_CODE = PreparedQuery(
 )
 
 
+class RecognitionVersion(NamedTuple):
+    """The user's `recognition_version`."""
+
+    recognition_version: int
+
+
+RECOGNITION = PreparedQuery(
+    select(User.recognition_version).where(User.id == bindparam("user_id")), RecognitionVersion
+)
+
+
 def send_to_session(ctx: Context, user: SignedInUser) -> None:
     """Mail a code to the address of a signed-in user; the one before does not count any more.
 
@@ -57,7 +72,8 @@ def send_to_session(ctx: Context, user: SignedInUser) -> None:
     it. Call it before the request has written anything. Raises `SignInEnded` if the user is gone.
     """
     account, session_id, now = user.account, user.session_id, clock.now()
-    if not may_mail_user(ctx, account):
+    fresh = not is_old(user.auth_at, PROOF_LIFETIME, now)
+    if not may_mail_user(ctx, account, _owner(ctx, user), fresh=fresh):
         return
     ctx.db.execute(
         delete(PendingLogin)
@@ -93,7 +109,7 @@ def is_right(ctx: Context, user: SignedInUser, code: str) -> bool:
     """
     found = _find(ctx, user)
     owner = owner_of_user(user.account.id, found.recognition_version if found else 0)
-    with ctx.limits.second_factor(owner) as attempt:
+    with ctx.limits.second_factor(owner, factor_subject(user)) as attempt:
         counted = found and pending.count_attempt(ctx, found.id)
         right = bool(found and counted and codes.is_code(ctx.services.keys, found.id, code))
         attempt.succeeded = right
@@ -103,6 +119,19 @@ def is_right(ctx: Context, user: SignedInUser, code: str) -> bool:
         return False
     pending.refund_attempt(ctx, found.id)
     return True
+
+
+def factor_subject(user: SignedInUser) -> str:
+    """Under what the wrong further proofs of a signed-in user count: the sign-in.
+
+    So the holder of a stolen session uses up nothing that the owner needs to sign in.
+    """
+    return f"{limit_subject(user.account.id)} {user.session_id}"
+
+
+def _owner(ctx: Context, user: SignedInUser) -> Owner:
+    found = RECOGNITION.one(ctx.database, user_id=user.account.id)
+    return owner_of_user(user.account.id, found.recognition_version if found else 0)
 
 
 def use_up(ctx: Context, user: SignedInUser) -> bool:

@@ -121,7 +121,8 @@ def verify(
     if pending.adds_factor:
         new = enrollment.confirm(ctx, account, pending.id, given.get("enrollment", ""), typed)
         return new if isinstance(new, Wrong) else admit(ctx, account, TOTP)
-    return check(ctx, account.id, typed) or admit(ctx, account, TOTP)
+    wrong = check(ctx, account.id, typed, counts=not pending.of_session)
+    return wrong or admit(ctx, account, TOTP)
 
 
 WORDS = Words(
@@ -137,10 +138,12 @@ WORDS = Words(
 METHOD = Method(NAME, TOTP, offered=offered, verify=verify, words=WORDS)
 
 
-def check(ctx: Context, user_id: UUID, typed: str) -> Wrong | None:
+def check(ctx: Context, user_id: UUID, typed: str, *, counts: bool = True) -> Wrong | None:
     """Use up the code of the user's authenticator app; None if it was right.
 
-    A secret that no key opens, and an app that is locked, accept no code.
+    A secret that no key opens, and an app that is locked, accept no code. ``counts``: whether a
+    wrong one counts towards `MAX_FAILURES`; in a session it does not, since who has stolen one must
+    not lock the app.
     """
     stored = STORED_TOTP.one(ctx.database, user_id=user_id)
     code = codes.read(typed, stored.digits) if stored else None
@@ -154,7 +157,8 @@ def check(ctx: Context, user_id: UUID, typed: str) -> Wrong | None:
     now = clock.now()
     step = codes.matching_step(secret, code, now, stored.parameters)
     if step is None:
-        _count_failure(ctx, stored, user_id)
+        if counts:
+            _count_failure(ctx, stored, user_id)
         return Wrong()
     if stored.failures >= MAX_FAILURES:
         return Wrong()
