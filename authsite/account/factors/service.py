@@ -8,6 +8,7 @@ from sqlalchemy import delete
 from authsite.account.service import end_others as end_other_sign_ins
 from authsite.oauth import families
 from authsite.platform.context import Context
+from authsite.platform.rate_limit import limit_subject
 from authsite.sign_in.factors import names, remembered
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import NotOffered, UnknownFactor, WrongFirstCode

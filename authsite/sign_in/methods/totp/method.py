@@ -142,8 +142,8 @@ def check(ctx: Context, user_id: UUID, typed: str, *, counts: bool = True) -> Wr
     """Use up the code of the user's authenticator app; None if it was right.
 
     A secret that no key opens, and an app that is locked, accept no code. ``counts``: whether a
-    wrong one counts towards `MAX_FAILURES`; in a session it does not, since who has stolen one must
-    not lock the app.
+    wrong one counts towards `MAX_FAILURES`; in a session it does not, since a thief of one must not
+    lock the app.
     """
     stored = STORED_TOTP.one(ctx.database, user_id=user_id)
     code = codes.read(typed, stored.digits) if stored else None
