@@ -79,6 +79,12 @@ def build_password_changed(job: MailJob) -> MailContent | None:
     return replace(content, factors=factors, other_link=own_link(job, REMAINING_PAGE, token))
 
 
+def build_codes_ended(job: MailJob) -> MailContent | None:
+    """The notice that recovery codes have ended, which leads to the page that makes new ones."""
+    content = build_security_notice(job)
+    return content and replace(content, link=f"{job.mail.base_url or ''}/account/security")
+
+
 BUILDERS: dict[str, MailBuilder] = {
     "new_device": build_new_device,
     "password_changed": build_password_changed,
@@ -86,5 +92,6 @@ BUILDERS: dict[str, MailBuilder] = {
     "failed_logins": build_failed_logins,
     **dict.fromkeys(factor_notices.KINDS, build_factor_change),
     "factors_reset": build_security_notice,
+    "recovery_codes_ended": build_codes_ended,
     "password_known": build_security_notice,
 }

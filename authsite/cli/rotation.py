@@ -30,7 +30,7 @@ from authsite.platform.settings import (
 from authsite.platform.settings.envfile import env_file_path, read_env_file
 
 from .envwriter import Write, editing
-from .secrets_in_use import Rotated, check_unneeded, check_unsealed
+from .secrets_in_use import Rotated, check_unneeded, check_unsealed, end_recovery_codes
 
 Step = Literal["announced", "rotated", "retired"]
 # The option of the commands that names a setting.
@@ -99,8 +99,12 @@ def _check_step(edit: _Edit, setting: Rotated, *, finish: bool) -> None:
         raise click.ClickException(f"no value is announced: run `{command}` first")
 
 
-def retire(config: str | None, setting: Rotated, *, force: bool) -> Rotation:
+def retire(
+    config: str | None, setting: Rotated, *, force: bool, codes_end: bool = False
+) -> Rotation:
     """Remove the oldest secret if nothing needs it any more; with ``force`` all but the first.
+
+    ``codes_end``: the recovery codes that need what is removed end, with a notice to their users.
 
     Raises `click.ClickException` as `rotate` does, if it is the only one, if it is needed, and if
     it has sealed what no other key opens, also with ``force``.
@@ -114,6 +118,8 @@ def retire(config: str | None, setting: Rotated, *, force: bool) -> Rotation:
         remaining = edit.values[:1] if force else edit.values[:-1]
         with transaction(edit.cfg) as ctx:
             check_unsealed(ctx, setting, edit.values[len(remaining) :])
+            if codes_end:
+                end_recovery_codes(ctx, setting, edit.values[len(remaining) :])
             if not force:
                 check_unneeded(ctx, setting, edit.values[-1])
         changes: dict[str, str | None] = {variable(setting): " ".join(remaining)}

@@ -111,18 +111,27 @@ def rotate(
     is_flag=True,
     help="Remove all older ones, although tokens, links or passwords need them.",
 )
+@click.option(
+    "--codes-end",
+    is_flag=True,
+    help="End the recovery codes that need it; their users get a mail.",
+)
 @json_option
-def retire(config: str | None, setting: str | None, force: bool, as_json: bool) -> None:
+def retire(
+    config: str | None, setting: str | None, force: bool, codes_end: bool, as_json: bool
+) -> None:
     """Remove the oldest secret.
 
     It refuses, and says why, as long as tokens, links or password hashes need it. If a secret has
     leaked, --force leaves only the first one, which `rotate --at-once` has made. What it has sealed
-    must be sealed under another one first, by `reseal`, also with --force.
+    must be sealed under another one first, by `reseal`, also with --force. Recovery codes cannot be
+    sealed again: those of users who have signed in within a year count, and these users are named.
+    Codes of others stop working with the key.
     """
     from . import rotation
 
     retired = _setting(setting)
-    done = rotation.retire(config, retired, force=force)
+    done = rotation.retire(config, retired, force=force, codes_end=codes_end)
     _report(done, config, retired, as_json)
 
 
@@ -134,7 +143,8 @@ def reseal(cfg: Settings, as_json: bool) -> None:
 
     Second factors and keys are sealed in the database. After `rotate --sealing-key --finish`, and
     where `init` has added the first sealing key, `retire` refuses to remove a key that has sealed
-    some of them. The service may run at the same time.
+    some of them. The service may run at the same time. Of recovery codes only their users know the
+    text: it reports how many are of another key, which are fewer with each use and each new set.
     """
     from authsite.models import METADATA
     from authsite.platform.audit.events import Event
@@ -142,6 +152,7 @@ def reseal(cfg: Settings, as_json: bool) -> None:
     from authsite.platform.db.sealed import reseal as reseal_all
     from authsite.platform.db.sealed import sealed_columns
     from authsite.platform.installation.fingerprints import check
+    from authsite.sign_in.methods.recovery_codes.service import count_of_other_keys
 
     with transaction(cfg) as ctx:
         keys = ctx.services.sealing
@@ -150,9 +161,15 @@ def reseal(cfg: Settings, as_json: bool) -> None:
         done = reseal_all(database, keys, sealed_columns(METADATA))
     with transaction(cfg) as ctx:
         record(ctx, Event.SECRET_RESEALED, details=done._asdict())
+        codes = count_of_other_keys(ctx)
     if as_json:
-        return print_json(done._asdict())
+        return print_json({**done._asdict(), "recovery_codes": codes})
     click.echo(f"{done.resealed} values have a new seal under the first sealing key.")
+    if codes:
+        click.echo(
+            f"{codes} recovery codes of another key remain, until their users use them or make new"
+            " ones. `authsite secret retire --sealing-key` says whose they are."
+        )
     if done.unusable:
         click.echo(
             f"No key opens {done.unusable} values: their key is not in sealing-key any more, or "

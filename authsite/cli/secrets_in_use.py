@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 Rotated = Literal["secret", "password_pepper", "sealing_key"]
 # The time after a rotation in which every process is reloaded.
 RELOADED_WITHIN = timedelta(hours=1)
+SIGNED_IN_WITHIN = timedelta(days=365)
+MAX_NAMED = 50  # users in one line
 NOT_RECORDED = (
     "the audit trail does not say when it was replaced: that was not done by `rotate`, or is longer"
     " ago than audit-keep. If all that needs it has expired since, give --force"
@@ -43,6 +45,20 @@ def check_unsealed(ctx: "Context", setting: Rotated, old: Sequence[str]) -> None
         )
 
 
+def end_recovery_codes(ctx: "Context", setting: Rotated, old: Sequence[str]) -> int:
+    """End the recovery codes that were made with a key of ``old``; how many could still be used.
+
+    Their users get a notice.
+    """
+    from authsite.platform.crypto.sealing import derived_sealing_key, prefix_of, sealing_key
+    from authsite.sign_in.methods.recovery_codes import service
+
+    if setting == "password_pepper":
+        return 0
+    key_of = sealing_key if setting == "sealing_key" else derived_sealing_key
+    return service.end_of_keys(ctx, [prefix_of(key_of(each)) for each in old])
+
+
 def check_unneeded(ctx: "Context", setting: Rotated, old: str) -> None:
     """Raise `click.ClickException` if something needs the value ``old`` of ``setting``."""
     needs: Mapping[Rotated, Callable[[], Iterator[str]]] = {
@@ -67,19 +83,37 @@ def _needs_of_sealing_key(ctx: "Context", old: str) -> Iterator[str]:
 
 
 def _needs_of_recovery_codes(ctx: "Context", key: "Key") -> Iterator[str]:
-    """Recovery codes cannot be sealed again: only their users know them."""
+    """Recovery codes cannot be sealed again: only their users know them.
+
+    Those of users who have not signed in for a year hinder no rotation. The time of a sign-in is
+    not known of all: then that of the codes stands for it.
+    """
     from sqlalchemy import func, select
 
     from authsite.platform.crypto.sealing import prefix_of
     from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
+    from authsite.users.models import User
 
-    users, codes = ctx.db.execute(
-        select(func.count(RecoveryCode.user_id.distinct()), func.count()).where(
-            RecoveryCode.used_at.is_(None), RecoveryCode.mac.startswith(prefix_of(key))
+    last = func.coalesce(User.last_sign_in_at, RecoveryCode.created_at)
+    rows = ctx.db.execute(
+        select(User.email, func.count())
+        .join(RecoveryCode, RecoveryCode.user_id == User.id)
+        .where(
+            RecoveryCode.used_at.is_(None),
+            RecoveryCode.mac.startswith(prefix_of(key)),
+            last > clock.now() - SIGNED_IN_WITHIN,
         )
-    ).one()
-    if codes:
-        yield f"{codes} recovery codes of {users} users, until these make new ones"
+        .group_by(User.email)
+        .order_by(User.email)
+    ).all()
+    if not rows:
+        return
+    named = ", ".join(email for email, _count in rows[:MAX_NAMED])
+    more = f" and {len(rows) - MAX_NAMED} more" if len(rows) > MAX_NAMED else ""
+    yield (
+        f"{sum(count for _email, count in rows)} recovery codes of {len(rows)} users, until these"
+        f" make new ones, or you end them with --codes-end: {named}{more}"
+    )
 
 
 def _needs_of_secret(ctx: "Context", old: str) -> Iterator[str]:

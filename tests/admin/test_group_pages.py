@@ -12,9 +12,10 @@ from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.models import AuditEvent
 from authsite.users.groups.groups_of_user import groups_of
 from authsite.users.groups.models import Group
+from authsite.users.models import User
 from tests.support import administrators
 from tests.support.factors import context
-from tests.support.pages import csrf_of
+from tests.support.pages import csrf_of, submit
 
 SCOPES = "\n  notes:read: Read notes\n  payments:write [groups]: Pay bills"
 XSS = "<script>alert(1)</script>"
@@ -199,3 +200,46 @@ def test_a_group_that_is_being_deleted_hinders_no_choice_of_others(site, finance
     act(site, path, shown=shown, **{"group:ops": "1"})
     with site.db() as db:
         assert list(groups_of(db, ann.id)) == ["big", "ops"]  # it leaves the other one later
+
+
+@pytest.mark.parametrize("change", ["address", "epoch"])
+def test_a_role_is_given_to_the_account_that_the_page_has_shown_or_to_none(site, change):
+    """Who may write users could change the address a moment before, and own the role."""
+    administrators.signed_in(site, "owner")
+    ann = site.user("ann@example.com", confirmed=True)
+    path = f"/admin/users/{ann.id}/groups"
+    page = site.http.get(path, status=200)
+    fields = {
+        name: page.html.select_one(f"input[name={name}]")["value"] for name in ("shown", "account")
+    }
+    with site.db() as db:
+        user = db.get(User, ann.id)
+        if change == "address":
+            user.email = "evil@example.com"
+        else:
+            user.epoch += 1
+    role = {**fields, "group:authsite:viewer": "1"}
+    answer = act(site, path, status=409, **role)
+    assert "was changed since the page was opened" in answer.text
+    with site.db() as db:
+        assert list(groups_of(db, ann.id)) == []
+    shown = answer.html.select_one("input[name=account]")["value"]
+    act(site, path, **{**role, "account": shown})  # after a second look
+    with site.db() as db:
+        assert list(groups_of(db, ann.id)) == ["authsite:viewer"]
+
+
+def test_the_form_that_gives_a_client_scopes_says_what_one_of_them_can_do(site):
+    administrators.signed_in(site, "owner")
+    page = site.http.get("/admin/clients/new", status=200)
+    assert "admin:users:write can take over any account" in page.text
+
+
+def test_the_cookie_of_the_console_opens_nothing_after_a_logout(site):
+    administrators.signed_in(site, "owner")
+    site.http.get("/admin", status=200)
+    before = dict(site.http.cookies)
+    submit(site, "/logout", page="/account")
+    for name, value in before.items():
+        site.http.set_cookie(name, value)
+    assert site.http.get("/admin", status="*").status_int != 200

@@ -14,6 +14,7 @@ from authsite.users.groups.reserved import OWNER, is_reserved
 from authsite.users.models import User
 
 from . import mails, subject
+from .errors import AccountChanged
 
 
 def join(ctx: Context, by: Administrator, user: User, group: str, reason: str | None) -> bool:
@@ -41,19 +42,29 @@ def set_groups(
     reason: str | None,
     *,
     shown: Collection[str] | None = None,
+    account: str | None = None,
 ) -> bool:
     """Make ``groups`` all those that the user is in; whether that changes anything.
 
     ``shown``: the groups that ``by`` has seen the user in. Only what differs from these changes: a
-    group that another administrator has taken away since then does not come back.
+    group that another administrator has taken away since then does not come back. ``account``: the
+    `account_shown` that ``by`` has seen; for a role it must still be that of the user, whose
+    address another administrator may have changed.
 
-    The user gets one notice. Raises what `join` and `leave` raise.
+    The user gets one notice. Raises what `join` and `leave` raise, and `AccountChanged`.
     """
     chosen = set(groups)
     if shown is None:
-        return _change(ctx, by, user, lambda _present: chosen, reason)
+        return _change(ctx, by, user, lambda _present: chosen, reason, account)
     seen = set(shown)
-    return _change(ctx, by, user, lambda present: present - (seen - chosen) | chosen - seen, reason)
+    return _change(
+        ctx, by, user, lambda present: present - (seen - chosen) | chosen - seen, reason, account
+    )
+
+
+def account_shown(user: User) -> str:
+    """What a form carries of the account that it shows: its epoch and its address."""
+    return f"{user.epoch} {user.email}"
 
 
 def _change(
@@ -62,6 +73,7 @@ def _change(
     user: User,
     choose: Callable[[set[str]], set[str]],
     reason: str | None,
+    account: str | None = None,
 ) -> bool:
     """Make ``choose(present)`` the groups of the user.
 
@@ -78,6 +90,8 @@ def _change(
     lost, gained = sorted(before - groups), sorted(groups - before)
     if any(map(is_reserved, [*lost, *gained])):
         subject.require_person(by, "groups:write")
+    if account not in (None, account_shown(found)) and any(map(is_reserved, gained)):
+        raise AccountChanged
     for name in lost:
         _leave(ctx, found, name, cause)
     for name in gained:

@@ -204,7 +204,11 @@ def _groups(request: Request, user: User) -> Mapping[str, Any]:
         *db.execute(query.where(Group.name.in_(present))),
     ]
     reserved = {name: group.title for name, group in RESERVED.items()}
-    return {"all_groups": reserved | {row.name: row.title for row in rows}, "present": present}
+    return {
+        "all_groups": reserved | {row.name: row.title for row in rows},
+        "present": present,
+        "account": memberships.account_shown(user),
+    }
 
 
 @confirming(
@@ -233,7 +237,8 @@ def set_groups(request: Request) -> Response:
     }
     text = request.authsite.raw_form.get("shown")
     shown = None if text is None else text.removeprefix("=").split()
-    memberships.set_groups(ctx, by, user, chosen, given.reason, shown=shown)
+    account = request.authsite.raw_form.get("account")
+    memberships.set_groups(ctx, by, user, chosen, given.reason, shown=shown, account=account)
     return back(request, user, "groups-changed")
 
 

@@ -1,16 +1,21 @@
 """Make, count and end the recovery codes of a user."""
 
 import uuid
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import case, delete, func, insert, select
+from sqlalchemy import case, delete, func, insert, or_, select
 
+from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
 from authsite.platform.installation import features
+from authsite.platform.mail import outbox
+from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
+from authsite.users.models import User
 
 from . import codes
 from .models import RecoveryCode
@@ -57,6 +62,36 @@ def create(ctx: Context, user_id: uuid.UUID) -> tuple[str, ...]:
 def end_all(ctx: Context, user_id: uuid.UUID) -> None:
     """End every code of the user."""
     ctx.db.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
+
+
+def count_of_other_keys(ctx: Context) -> int:
+    """How many unused codes were made with another key than the first one."""
+    first = ctx.services.sealing.macs(PURPOSE, b"")[0].partition(".")[0]
+    query = select(func.count()).where(
+        RecoveryCode.used_at.is_(None), ~RecoveryCode.mac.startswith(f"{first}.")
+    )
+    return ctx.db.scalar(query) or 0
+
+
+def end_of_keys(ctx: Context, prefixes: Sequence[str]) -> int:
+    """End the codes of keys with these prefixes; how many could still be used.
+
+    Each user who loses one gets a notice, at a confirmed address.
+    """
+    of_keys = or_(*(RecoveryCode.mac.startswith(each) for each in prefixes))
+    ended = ctx.db.execute(
+        delete(RecoveryCode)
+        .where(of_keys)
+        .returning(RecoveryCode.user_id, RecoveryCode.used_at)
+        .execution_options(synchronize_session=False)
+    ).all()
+    unused = [row.user_id for row in ended if row.used_at is None]
+    for user in ctx.db.scalars(select(User).where(User.id.in_(set(unused)))):
+        details = Cause("command").details(kind="recovery_code")
+        record(ctx, Event.FACTOR_REMOVED, user_id=user.id, details=details)
+        if user.email_verified_at is not None:
+            outbox.put(ctx, outbox.NewMail("recovery_codes_ended", Recipient(user.id, user.email)))
+    return len(unused)
 
 
 def find(ctx: Context, user_id: uuid.UUID) -> Codes | None:
