@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from authsite.checks.arrival import arrival_findings
 from authsite.checks.database import database_findings
 from authsite.checks.findings import line
 from authsite.checks.openid import openid_findings
@@ -58,7 +59,8 @@ PRODUCTION_MARKS = {
 @click.option(
     "--production",
     is_flag=True,
-    help="Try out what production needs, too: database and mail server, clock, disk, hashing.",
+    help="Try out what production needs, too: database and mail server, clock, disk, hashing, and "
+    "the login page through the proxy.",
 )
 @click.option(
     "--workers",
@@ -143,6 +145,8 @@ def examine(
         yield from passkey_findings(services)
         if application:
             yield from provider_findings(services)
+        if production:
+            yield from arrival_findings(services)
     yield from rule_findings(cfg, STRICT if production else LENIENT)
     if production:
         from authsite.checks.production import production_findings

@@ -7,6 +7,7 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
+from authsite.platform.http import arrival
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Body, Identifier, Password
 from authsite.platform.http.forms import form_view
@@ -82,6 +83,7 @@ def login_form(request: Request) -> dict[str, Any]:
 
 def show_login(request: Request) -> dict[str, Any] | Response:
     """The login form; a signed-in user is redirected, unless a guard prompts for a new login."""
+    arrival.answer(request)
     if signed_in(request) and not _prompts(request):
         return go_on(request, onward_target(request))
     url = login_url(request, request.authsite.next, prompt=_prompts(request))
