@@ -16,7 +16,6 @@ from tests.support.authorizing import (
     redeemed,
     sign_in,
     target_of,
-    url_of,
 )
 from tests.support.in_process import write_ini
 from tests.support.site import bearer
@@ -93,11 +92,14 @@ def test_a_disabled_client_stays_refused_and_is_not_fetched(issuer, ann, there, 
 @pytest.mark.both_databases
 def test_concurrent_first_requests_make_one_client(issuer, ann, there):
     sign_in(issuer)
+    page = authorize(issuer, there.application, pressed=False)
+    form = next(each for each in page.forms.values() if "decision" in each.fields)
+    pressed = form.submit("decision", value="continue", status=303).location
 
     def ask(_number):
         browser = TestApp(issuer.app, extra_environ={"REMOTE_ADDR": "192.0.2.1"})
         browser.cookiejar = issuer.http.cookiejar
-        return browser.get(url_of(there.application), status="*").status_int
+        return browser.get(pressed, status="*").status_int
 
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(ask, range(6)))

@@ -85,9 +85,18 @@ def url_of(app, **changed):
     return f"{BASE}/oauth/authorize?{urlencode(parameters(app, **changed))}"
 
 
-def authorize(site, app, *, headers=None, **changed):
-    """What the endpoint answers to the GET of a request."""
-    return site.http.get(url_of(app, **changed), headers=headers, status="*")
+def authorize(site, app, *, headers=None, pressed=True, **changed):
+    """What the endpoint answers to the GET of a request.
+
+    ``pressed``: after the press on the page that comes before a document is fetched.
+    """
+    answer = site.http.get(url_of(app, **changed), headers=headers, status="*")
+    return press(site, answer, "continue") if pressed and asks_to_fetch(answer) else answer
+
+
+def asks_to_fetch(answer):
+    """Whether it is the page that comes before the document of an unknown host is fetched."""
+    return "An application wants you to sign in" in answer.text
 
 
 def target_of(answer):

@@ -112,6 +112,17 @@ def _redirect_uri(ctx: Context, sent: Parameters, client: RegisteredClient) -> s
     raise Refused(Reason.REDIRECT_URI_MISMATCH, details={"sent": uri[:MAX_SHOWN], **differs})
 
 
+def check_without_client(ctx: Context, sent: Parameters) -> None:
+    """Check what does not depend on the client, which a document describes that may be unknown.
+
+    Such a client has no secret, no default scope and no default resource. Raises `Refused`.
+    """
+    asked = request.read(sent, pkce_optional=False, has_secret=False, default_scope="")
+    _resource(ctx, asked, None)
+    _hinted(ctx, asked.id_token_hint)
+    _require_reachable(ctx, asked)
+
+
 def _rest(ctx: Context, sent: Parameters, client: RegisteredClient, answer_to: AnswerTo) -> Checked:
     asked = request.read(
         sent,
@@ -122,19 +133,29 @@ def _rest(ctx: Context, sent: Parameters, client: RegisteredClient, answer_to: A
     client_scope = client.scope
     if client.unverified:
         client_scope = still_allowed(ctx.settings, client.type, client_scope)
-    try:
-        resource = resources.choose(ctx, asked.resource, client.default_resource)
-    except InvalidTarget as error:
-        raise Refused(Reason.TARGET, details=dict(error.shown)) from None
+    resource = _resource(ctx, asked, client.default_resource)
     try:
         scope = asked_scopes.of_sign_in(ctx.settings, asked.scope, client_scope, resource)
     except InvalidScope as error:
         raise Refused(Reason.SCOPE, details=dict(error.shown)) from None
     audience = resource.uri if resource else None
     hinted = _hinted(ctx, asked.id_token_hint)
+    _require_reachable(ctx, asked)
+    return Checked(client, answer_to, asked, scope, audience, hinted)
+
+
+def _resource(
+    ctx: Context, asked: AuthorizationRequest, default: str | None
+) -> resources.RegisteredResource | None:
+    try:
+        return resources.choose(ctx, asked.resource, default)
+    except InvalidTarget as error:
+        raise Refused(Reason.TARGET, details=dict(error.shown)) from None
+
+
+def _require_reachable(ctx: Context, asked: AuthorizationRequest) -> None:
     if not is_reachable(asked.acr_values, ctx):
         raise Refused(Reason.ACR_NOT_REACHABLE, details={"sent": " ".join(asked.acr_values)})
-    return Checked(client, answer_to, asked, scope, audience, hinted)
 
 
 def require_key(ctx: Context, checked: Checked) -> None:

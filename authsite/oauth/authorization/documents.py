@@ -1,18 +1,43 @@
 """Requests of clients that a document describes: the ``client_id`` is its URL.
 
 Before the user has signed in nothing is fetched, so that no stranger can have this service ask
-other hosts; then the client is unknown, too, and the login page names none.
+other hosts; then the client is unknown, too, and the login page names none. And nothing is fetched
+from a host that the user has never allowed before the user has pressed a button of ours: a page
+that sends its visitors here would learn which of them are signed in.
 """
+
+from typing import NamedTuple
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from sqlalchemy import bindparam, select
 
 from authsite.oauth import client_urls, unused_clients
 from authsite.oauth.authorization_reasons import Reason, Refused
 from authsite.oauth.client_documents import service
 from authsite.oauth.client_documents.problems import DocumentRefused, Problem
+from authsite.oauth.client_documents.service import is_current as is_current
+from authsite.oauth.consents.models import Consent
+from authsite.oauth.models import Client
 from authsite.oauth.registered import RegisteredClient
 from authsite.platform.context import Context
+from authsite.platform.db import PreparedQuery
 
 from .request import CREATE, NONE, Parameters
 
+
+class AllowedDocument(NamedTuple):
+    """The URL of a client that the user has allowed."""
+
+    document_uri: str
+
+
+ALLOWED_DOCUMENTS = PreparedQuery(
+    select(Client.document_uri)
+    .join(Consent, Consent.client_id == Client.id)
+    .where(Consent.user_id == bindparam("user_id"), Client.document_uri.is_not(None)),
+    AllowedDocument,
+)
 MAX_SHOWN = 500  # characters of a URL
 REASONS = {
     Problem.UNREACHABLE: Reason.DOCUMENT_UNREACHABLE,
@@ -51,6 +76,13 @@ def require_page(sent: Parameters) -> None:
 def wants_registration(ctx: Context, sent: Parameters) -> bool:
     """Whether a user who is not signed in is led to the registration first."""
     return CREATE in sent.words("prompt") and ctx.settings.registration_open
+
+
+def is_known(ctx: Context, url: str, user_id: UUID) -> bool:
+    """Whether the user has allowed a client of the host of ``url``, and not withdrawn that."""
+    host = urlsplit(url).netloc
+    allowed = ALLOWED_DOCUMENTS.all(ctx.database, user_id=user_id)
+    return any(urlsplit(each.document_uri).netloc == host for each in allowed)
 
 
 def fetch(ctx: Context, url: str, *, only_stored: bool) -> None:

@@ -1,5 +1,7 @@
 """The authorization endpoint (RFC 6749, section 3.1; OpenID Connect Core 1.0, section 3.1.2)."""
 
+from urllib.parse import urlsplit
+
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
@@ -23,7 +25,7 @@ from authsite.users.levels import acr_of
 
 from . import consent_page, continuation, documents, select_account_page, service
 from .answers import code_url, denied_url, lead_back
-from .checks import Checked, check, require_key
+from .checks import Checked, check, check_without_client, require_key
 from .continuation import AT, CHOSEN, LIMIT, NO_SIGN_IN, Incoming
 from .decision import Step, decide
 from .incoming import (
@@ -45,6 +47,7 @@ from .service import SignedIn, Visit
 log = get_logger("authsite.oauth")
 
 CONFIRM = "authsite:templates/authorization/confirm.jinja2"
+DOCUMENT = "authsite:templates/authorization/document.jinja2"
 ROUTE = "authsite.authorize"
 
 
@@ -104,11 +107,19 @@ def _go_on(request: Request, incoming: Incoming, form: Form | None = None) -> Re
     """The page or the redirect of the row that holds. Raises `Refused`."""
     ctx = request.authsite.ctx
     if url := documents.url_of(ctx, incoming.sent):
-        if visit_of(request, incoming).signed_in is None:
+        current = documents.is_current(ctx, url)
+        if not current:  # then the client is unknown, or may have changed
+            check_without_client(ctx, incoming.sent)
+        visit = visit_of(request, incoming, form)
+        if visit.signed_in is None:
             return _sign_in_first(request, incoming)
-        if request.method == "POST":
-            commit_and_begin(request)  # the document is fetched outside of a transaction
-        documents.fetch(ctx, url, only_stored=not is_navigation(request))
+        if not current:
+            pressed = visit.fresh or visit.chosen or visit.allowed
+            if not (pressed or documents.is_known(ctx, url, visit.signed_in.account.id)):
+                return _document_page(request, incoming, url, visit.signed_in)
+            if request.method == "POST":
+                commit_and_begin(request)  # the document is fetched outside of a transaction
+            documents.fetch(ctx, url, only_stored=not is_navigation(request))
     checked = check(ctx, incoming.sent)
     if not checked.request.silent:
         return _next_step(request, incoming, checked, form)
@@ -237,6 +248,22 @@ def _page(
     }
     response.text = render_page(request, CONFIRM, values)
     response.status_int = 403
+    return response
+
+
+def _document_page(request: Request, incoming: Incoming, url: str, who: SignedIn) -> Response:
+    """The page before the document of an unknown host is fetched; its form goes on as that of
+    `Step.CHOOSE`. Raises `Refused` where no page may be shown."""
+    if incoming.sent.silent:
+        raise Refused(Reason.CONSENT_NEEDED)
+    login = {"prompt": "login", "next": _next(request, incoming, who)}
+    values = {
+        "document_host": urlsplit(url).netloc,
+        "account": who.account,
+        "other_account": route_path(request, "authsite.login.page", _query=login),
+    }
+    response = request.response
+    response.text = render_page(request, DOCUMENT, values)
     return response
 
 

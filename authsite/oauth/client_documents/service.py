@@ -40,6 +40,15 @@ STORED_DOCUMENT = PreparedQuery(
 )
 
 
+def is_current(ctx: Context, url: str) -> bool:
+    """Whether what was fetched before still counts, or the client is disabled: then it is kept."""
+    stored, now = STORED_DOCUMENT.one(ctx.database, url=url), clock.now()
+    if stored is None:
+        return False
+    expires = stored.document_expires_at
+    return stored.disabled_at is not None or (expires is not None and expires > now)
+
+
 def bring_up_to_date(ctx: Context, url: str, *, only_stored: bool = False) -> None:
     """Fetch the document at ``url`` unless what was fetched before still counts, and store it.
 
@@ -49,10 +58,7 @@ def bring_up_to_date(ctx: Context, url: str, *, only_stored: bool = False) -> No
     `FeatureNotOpen`. Then nothing has changed: tokens of before go on. ``only_stored``: nothing is
     fetched, and a document that would have to be is refused as `Problem.BUSY`.
     """
-    stored, now = STORED_DOCUMENT.one(ctx.database, url=url), clock.now()
-    if stored and stored.disabled_at is not None:
-        return
-    if stored and stored.document_expires_at and stored.document_expires_at > now:
+    if is_current(ctx, url):
         return
     if only_stored:
         raise DocumentRefused(Problem.BUSY, "the request is no navigation of a browser")
