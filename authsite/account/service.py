@@ -19,6 +19,7 @@ from authsite.platform.passwords import policy
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.lines import one_line
+from authsite.sign_in.factors import remembered
 from authsite.sign_in.fields import read_identifiers, read_line
 from authsite.sign_in.identifiers import Identifier
 from authsite.sign_in.reauthentication import ProofFields, missing_fields, require_proof
@@ -134,7 +135,7 @@ def session_id(text: str) -> UUID:
 
 
 def end_others(ctx: Context, user: SignedInUser) -> RenewedSession | None:
-    """End all sign-ins of the user, except the present one.
+    """End all sign-ins of the user, except the present one; every remembered browser is forgotten.
 
     Returns the new key of a browser session. Raises `SignInEnded`.
     """
@@ -142,6 +143,7 @@ def end_others(ctx: Context, user: SignedInUser) -> RenewedSession | None:
     changed = users.end_sign_ins(ctx, user.account.id, *unchanged)
     if changed:
         record(ctx, Event.USER_OTHERS_SIGNED_OUT, user_id=user.account.id)
+        remembered.forget_all(ctx, user.account.id)
     return _exempt_present(ctx, user, changed)
 
 

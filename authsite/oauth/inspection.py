@@ -12,9 +12,9 @@ from authsite.sign_in import facts
 from authsite.sign_in.factors.policy import is_met
 from authsite.users.models import User
 
-from . import active_personal_tokens, families
+from . import active_personal_tokens, families, resources
 from .active import within_grace
-from .models import Client, Family, PersonalToken, may_refresh
+from .models import FORMER_PERSONAL_TOKEN, Client, Family, PersonalToken, may_refresh
 from .oidc import access_tokens
 from .tokens import (
     ACCESS,
@@ -34,6 +34,7 @@ KINDS = {
     PERSONAL_TOKEN: "personal access token",
 }
 REVOKED_WHY = "revoked by an administrator"
+_OWN, _SERVERS, _CLIENTS = "its own client", "resource servers", "all other clients"
 
 
 class Inspected(NamedTuple):
@@ -41,7 +42,7 @@ class Inspected(NamedTuple):
 
     ``row``: the family of the token, or the row of a personal access token. ``ended`` says why no
     token of this row is active any more, and ``reason`` why this one is not; both are None for an
-    active token.
+    active token. ``known_to``: for whom an active token is.
     """
 
     kind: str
@@ -51,11 +52,19 @@ class Inspected(NamedTuple):
     client: Client | None
     ended: str | None
     reason: str | None
+    known_to: "KnownTo"
 
     @property
     def audience(self) -> str | None:
         """The URI of the resource that the token is for (RFC 8707); None for any."""
         return facts.unpack(self.row.facts).audience if isinstance(self.row, Family) else None
+
+
+class KnownTo(NamedTuple):
+    """For whom a token is active at introspection, and for whom it is not, with the reason."""
+
+    active: tuple[str, ...] = ()
+    inactive: tuple[tuple[str, str], ...] = ()
 
 
 def inspect(ctx: Context, text: str) -> Inspected | None:
@@ -73,7 +82,8 @@ def inspect(ctx: Context, text: str) -> Inspected | None:
     ended = _why_ended(ctx, row, user, client)
     reason = ended or _why_inactive(ctx, kind, token, row, user)
     expires_at = datetime.fromtimestamp(token.expires, UTC)
-    return Inspected(KINDS[kind], expires_at, row, user, client, ended, reason)
+    known_to = KnownTo() if reason or row is None else _known_to(ctx, kind, row)
+    return Inspected(KINDS[kind], expires_at, row, user, client, ended, reason, known_to)
 
 
 def revoke(ctx: Context, found: Inspected) -> None:
@@ -88,6 +98,33 @@ def revoke(ctx: Context, found: Inspected) -> None:
         active_personal_tokens.end(ctx, row.id, REVOKED_WHY, user_id=row.user_id)
     else:
         families.end(ctx, row.id, REVOKED_WHY, user_id=row.user_id, client_id=row.client_id)
+
+
+def _known_to(ctx: Context, kind: str, row: Family | PersonalToken) -> KnownTo:
+    """Who sees an active token as such: what `introspection` does, in words."""
+    if isinstance(row, PersonalToken) or row.kind == FORMER_PERSONAL_TOKEN:
+        return KnownTo((_SERVERS,), ((_CLIENTS, "only resource servers are sent such a token"),))
+    if kind == REFRESH:
+        return KnownTo((_OWN,), ((_SERVERS, "only its own client may use a refresh token"),))
+    known = facts.unpack(row.facts)
+    if known.audience is None:
+        if not known.third_party:
+            return KnownTo((_OWN, _SERVERS))
+        why = (
+            "it is that of a third party, and for no resource: the client has to ask for one"
+            " (`resource`), or to have a default (`authsite client update --default-resource`)"
+        )
+        return KnownTo((_OWN,), ((_SERVERS, why),))
+    resource = resources.find(ctx, known.audience)
+    if resource is None:
+        why = f"{known.audience} is not registered any more (`authsite resource list`)"
+        return KnownTo((_OWN,), ((_SERVERS, why),))
+    if resource.client_id is None:
+        why = f"{known.audience} has none (`authsite resource update --client`)"
+        return KnownTo((_OWN,), ((_SERVERS, why),))
+    server = f"the resource server {resource.client_id}"
+    why = f"it is for {known.audience} alone"
+    return KnownTo((_OWN, server), (("all other resource servers", why),))
 
 
 def _decode(ctx: Context, text: str) -> tuple[str, BearerToken | None]:

@@ -19,6 +19,7 @@ from authsite.platform.db.prepared import columns_of
 from authsite.platform.i18n import _
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
+from authsite.platform.settings.urls import host_of, is_loopback
 from authsite.platform.settings.values import is_admin
 from authsite.platform.settings.values import scope as scope_name
 
@@ -138,7 +139,25 @@ def check(uri: str) -> None:
         raise InvalidValue(_("the URI must have a host, such as https://api.example.com/"))
     if "@" in (found[2] or ""):
         raise InvalidValue(_("the URI must have no user name: leave out what is in front of “@”"))
+    if not _names_a_server(found[1].lower(), found[2] or ""):
+        raise InvalidValue(
+            _(
+                "give a URI that names an API, such as https://api.example.com/ or urn:example:api;"
+                " ${scheme} cannot: http is for this computer alone, and a scheme of your own has a"
+                " dot",
+                mapping={"scheme": f"{found[1].lower()}:"},
+            )
+        )
     check_readable(uri)
+
+
+def _names_a_server(scheme: str, authority: str) -> bool:
+    if scheme == "http":
+        try:
+            return is_loopback(host_of(f"http://{authority}"))
+        except ValueError:  # an address that does not exist
+            return False
+    return scheme in ("https", "urn", "api") or "." in scheme
 
 
 def add(

@@ -39,6 +39,20 @@ def _is_format(character: str) -> bool:
     return character not in JOINERS and unicodedata.category(character) in ("Cf", "Cn")
 
 
+def is_site(settings: Settings, text: str) -> bool:
+    """Whether the text is the name of this site, as a person reads it.
+
+    Compared by NFKC and without case, marks and blanks: who asks must not seem to be the site.
+    """
+    return _read(text) == _read(settings.site_name)
+
+
+def _read(text: str) -> str:
+    parts = unicodedata.normalize("NFKD", text)
+    letters = "".join(each for each in parts if unicodedata.category(each)[0] not in "MZC")
+    return unicodedata.normalize("NFKC", letters).casefold()
+
+
 def link(uri: str | None) -> str | None:
     """A link to a page of the client; None for none. Raises ValueError, with what to do."""
     if not uri:

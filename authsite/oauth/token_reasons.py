@@ -110,6 +110,13 @@ class TokenReason(DenialReason):
         SIGN_IN_AGAIN,
         NOT_CODE,
     )
+    CODE_REDIRECT_URI_MISSING = Texts(
+        "code_redirect_uri_missing",
+        GRANT,
+        "redirect_uri is missing, and the authorization request had no code_challenge",
+        FOR_PERSON,
+        "Send the redirect_uri of the authorization request again, or use PKCE.",
+    )
     CODE_REDIRECT_URI = Texts(
         "code_redirect_uri",
         GRANT,

@@ -11,6 +11,7 @@ from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
 from authsite.sign_in.credentials import Credential, find_credential
+from authsite.sign_in.factors.left import has_factor
 from authsite.sign_in.fields import domain_errors
 from authsite.sign_in.methods.provider.people import is_allowed
 from authsite.sign_in.methods.provider.values import ProvidedIdentity
@@ -109,7 +110,8 @@ def may_register(ctx: Context, provider: Provider, address: str | None) -> bool:
 def may_start_afresh(ctx: Context, provider: Provider, holder: Credential) -> bool:
     """Whether the account of a never confirmed address may be erased for a new one.
 
-    Only a young one that was registered here and has no group: an administrator's choice stays.
+    Only a young one that was registered here, and has neither group nor second factor: an
+    administrator's choice stays, and so does an account that its user has protected.
     """
     account = holder.account
     origin = _ORIGIN.one(ctx.database, user_id=account.id)
@@ -121,6 +123,7 @@ def may_start_afresh(ctx: Context, provider: Provider, holder: Credential) -> bo
         and origin is not None
         and origin.origin == "registered"
         and account.labels is None
+        and not has_factor(ctx, account.id)
     )
 
 

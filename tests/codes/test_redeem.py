@@ -122,6 +122,16 @@ def test_a_verifier_for_a_code_without_challenge_is_refused(site):
     redeem(site, app, code, verifier=None)
 
 
+def test_without_a_challenge_the_redirect_uri_is_repeated(site):
+    app = application(site)
+    code = code_of(site, app, verifier=None)
+    answer = redeem(site, app, code, 400, verifier=None, redirect_uri=None)
+    assert answer["error"] == "invalid_grant"
+    assert "redirect_uri" in answer["error_description"]
+    assert codes(site)[0].used_at is None
+    redeem(site, app, code, verifier=None)
+
+
 def test_an_expired_code_is_refused(frozen, site):
     app = application(site)
     code = code_of(site, app)

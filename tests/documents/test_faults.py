@@ -219,6 +219,14 @@ def test_what_we_lack_is_ignored(signed_in, there, changed):
     assert 0 < len(name) <= 100
 
 
+def test_the_name_of_the_site_is_not_shown_as_that_of_an_application(signed_in, there):
+    there.document["client_name"] = "ＡuthSite"
+    answer = authorize(signed_in, there.application)
+    with signed_in.db() as db:
+        assert db.query(Client).one().name.startswith(HOST)
+    assert "Allow authsite" not in answer.text
+
+
 def test_documents_are_fetched_within_a_limit(site_with, there):
     site = site_with(**ALL, **{"limits": "on", "limits.document-address": "2/hour"})
     site.user(confirmed=True)

@@ -3,12 +3,15 @@
 import pytest
 from sqlalchemy import select, update
 
+from authsite.admin.administrator import COMMAND
+from authsite.admin.users import actions
 from authsite.platform.audit.models import AuditEvent
 from authsite.sign_in.facts import amr_of
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
+from tests.support.acting import acting
 from tests.support.pages import csrf_of, sign_in, submit
-from tests.support.site import PASSWORD
+from tests.support.site import PASSWORD, Site
 
 from .people import add_app
 
@@ -178,6 +181,25 @@ class TestRememberedBrowser:
         answer = sign_in(site)
         assert answer.headers["Location"] == "http://localhost/account"
         assert {amr_of(each.facts) for each in sessions(site)} == {("pwd", "device")}
+
+    @pytest.mark.parametrize("end", ["owner", "administrator"])
+    def test_it_is_asked_again_after_all_sign_ins_were_ended(self, site, end):
+        self.remember(site)
+        with site.db() as db:
+            [ann] = db.query(User).all()
+        if end == "owner":
+            own = Site(site.url)
+            begin(own)
+            give(own, code=site.phone.code())
+            done = submit(own, "/account/sessions/end-others", page="/account/security")
+            assert done.status_int == 303
+            own.database.dispose()
+        else:
+            with site.db() as db:
+                user = db.get(User, ann.id)
+                actions.sign_out(acting(db, site.app.registry["authsite"]), COMMAND, user)
+        site.http.get("/logout", status="*")
+        begin(site)
 
     def test_it_is_asked_again_after_a_change_of_the_factors_and_in_another_account(self, site):
         self.remember(site)

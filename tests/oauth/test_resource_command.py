@@ -40,13 +40,30 @@ def test_a_resource_is_added_listed_changed_and_removed(site, commands):
         "https://mcp.example.com/é",
         "https://mcp.example.com\\x",
         f"https://mcp.example.com/{'x' * 2048}",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "file:///etc/passwd",
+        "mcp://x",
+        "http://mcp.example.com/",
+        "http://999.1.1.1/",
     ],
 )
 def test_what_is_no_uri_of_a_resource(commands, uri):
     assert "URI" in commands.run("resource", "add", uri, "--scope", "a", status=1).stderr
 
 
-@pytest.mark.parametrize("uri", [MCP, "urn:example:mcp", "https://a.example.com/v1?x=y", "api://x"])
+@pytest.mark.parametrize(
+    "uri",
+    [
+        MCP,
+        "urn:example:mcp",
+        "https://a.example.com/v1?x=y",
+        "api://x",
+        "http://localhost:8010/mcp",
+        "http://127.0.0.1/",
+        "com.example.notes:/api",
+    ],
+)
 def test_what_is_one(commands, uri):
     assert commands.json("resource", "add", uri, "--scope", "")["uri"] == uri
 

@@ -11,11 +11,15 @@ from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
+from tests.support.applications import resource
 from tests.support.authorizing import OPENID, application, code_for, redeemed
 from tests.support.in_process import Commands
 from tests.support.personal import created
 
-KEYS = {"active", "reason", "user", "client", "audience", "session", "expires_at"}
+KEYS = {
+    *("active", "reason", "active_for", "inactive_for", "user", "client", "audience", "session"),
+    "expires_at",
+}
 
 
 @pytest.fixture
@@ -200,3 +204,58 @@ def test_a_sign_in_without_the_second_factor_that_is_required_now_is_inactive(
         assert (shown["active"], "second factor" in shown["reason"]) == (False, True)
     personal = created(site, tokens["access_token"])
     assert show(later, personal)["active"] is True
+
+
+class TestForWhom:
+    """Each answer is what introspection says."""
+
+    @pytest.fixture
+    def site(self, site_with):
+        made = site_with(**OPENID, scopes="notes:read")
+        made.user(confirmed=True)
+        made.server, made.other = made.client("resource-server"), made.client("resource-server")
+        return made
+
+    def told(self, commands, token):
+        return show(commands, token)["active_for"], show(commands, token)["inactive_for"]
+
+    def test_a_third_party_without_a_resource(self, site, commands):
+        app = application(site, scope="notes:read")
+        token = redeemed(site, app, code_for(site, app, scope="notes:read"))["access_token"]
+        active, [inactive] = self.told(commands, token)
+        assert (active, inactive["who"]) == (["its own client"], "resource servers")
+        assert "for no resource" in inactive["why"]
+        assert not site.introspect(site.server, token)["active"]
+        said = commands.run("token", "show", "-", stdin=f"{token}\n").stdout
+        assert "not for" in said
+        assert "resource servers: it is that of a third party" in said
+
+    def test_a_token_for_a_resource(self, site, commands):
+        uri = resource(site, "https://api.example.org/", "notes:read", site.server)
+        app = application(site, scope="notes:read")
+        code = code_for(site, app, scope="notes:read", resource=uri)
+        token = redeemed(site, app, code)["access_token"]
+        active, [inactive] = self.told(commands, token)
+        assert active == ["its own client", f"the resource server {site.server.client_id}"]
+        assert inactive == {"who": "all other resource servers", "why": f"it is for {uri} alone"}
+        assert site.introspect(site.server, token)["active"]
+        assert not site.introspect(site.other, token)["active"]
+        change(site, Resource, client_id=None)
+        active, [inactive] = self.told(commands, token)
+        assert (active, "has none" in inactive["why"]) == (["its own client"], True)
+        commands.run("resource", "remove", uri)
+        assert "not registered any more" in self.told(commands, token)[1][0]["why"]
+
+    def test_other_tokens(self, site, commands):
+        keys = site.client()
+        tokens = site.login(keys)
+        assert self.told(commands, tokens["access_token"]) == (
+            ["its own client", "resource servers"],
+            [],
+        )
+        active, [inactive] = self.told(commands, tokens["refresh_token"])
+        assert (active, inactive["who"]) == (["its own client"], "resource servers")
+        personal = created(site, tokens["access_token"])
+        assert self.told(commands, personal)[0] == ["resource servers"]
+        site.revoke(keys, tokens["access_token"])
+        assert self.told(commands, tokens["access_token"]) == ([], [])

@@ -6,6 +6,7 @@ import pytest
 
 from authsite.platform.runtime import clock
 from authsite.users.models import User
+from tests.factor_pages.people import add_app
 from tests.providers.people import (
     arrive,
     come_back,
@@ -205,12 +206,14 @@ def test_start_afresh_erases_an_account_that_was_never_confirmed(site_of, provid
 
 @pytest.mark.parametrize("changes", [
     {"origin": "imported"}, {"origin": None}, {"labels": "ops"}, {"days": 31},
-    {"disabled_at": clock.now()},
+    {"disabled_at": clock.now()}, {"factor": True},
 ])  # fmt: skip
 def test_start_afresh_is_neither_shown_nor_done_for_other_accounts(site_of, providers, changes):
     fake = providers("google")
     site = site_of(fake)
     changes, stranger = dict(changes), register(site)
+    if changes.pop("factor", False):
+        add_app(site, stranger)
     with site.db() as db:
         row = db.get(User, stranger.id)
         if days := changes.pop("days", 0):

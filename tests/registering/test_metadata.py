@@ -133,6 +133,25 @@ def test_metadata_that_cannot_be_are_named(issuer, metadata):
     assert next(iter(metadata)) in body["error_description"]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Acme Café",
+        "acme cafe",
+        "ＡＣＭＥ ＣＡＦÉ",
+        "Acme Cafe\u0301",
+        "AcmeCafe",
+        "A\u030acme Café",
+    ],
+)
+def test_no_application_has_the_name_of_the_site(site_with, name):
+    site = site_with(**OPEN, site_name="Acme Café")
+    body = post(site, client_name=name, status=400).json
+    assert body["error"] == "invalid_client_metadata"
+    assert "the name of this site" in body["error_description"]
+    assert post(site, client_name="Acme Café Notes").json["client_name"] == "Acme Café Notes"
+
+
 def test_more_grants_than_there_are_do_not_matter(issuer):
     kinds = ["authorization_code", "refresh_token", "implicit", "client_credentials"]
     body = post(issuer, grant_types=kinds, response_types=["code", "token"]).json

@@ -20,6 +20,7 @@ from authsite.platform.i18n import _
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
 from authsite.recovery import service as recovery
+from authsite.sign_in.factors import remembered
 from authsite.users import pending
 from authsite.users import service as users
 from authsite.users.groups import owners
@@ -53,10 +54,11 @@ def enable(ctx: Context, by: Administrator, user: User, reason: str | None = Non
 
 
 def sign_out(ctx: Context, by: Administrator, user: User, reason: str | None = None) -> User:
-    """End all sign-ins of the user, and all tokens."""
+    """End all sign-ins of the user, and all tokens; every remembered browser is forgotten."""
     cause = reasons.cause(by, reason)
     found = subject.lock(ctx, by, user)
     users.sign_out(ctx, found, cause)
+    remembered.forget_all(ctx, found.id)
     mails.send(ctx, "sign_ins_ended", found)
     return found
 

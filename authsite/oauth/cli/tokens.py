@@ -43,9 +43,10 @@ token_argument = click.argument("dash", metavar="-", callback=_only_dash)
 def show(cfg: Settings, dash: str) -> Facts:
     """Say whose a token is, and whether it is active.
 
-    It says why a token is not active. The token is an access, refresh or personal access token, and
-    is read from the input: others can see the arguments of a command. Ends with status 1 for a text
-    that is not a token of this installation.
+    It says why a token is not active, and for whom an active one is: a resource server that may not
+    know of a token is told that it is inactive. The token is an access, refresh or personal access
+    token, and is read from the input: others can see the arguments of a command. Ends with status 1
+    for a text that is not a token of this installation.
     """
     text = _read_token()
     with transaction(cfg) as ctx:
@@ -137,6 +138,10 @@ def _result(found: Inspected) -> Facts:
             shown["session"] = str(row.session_id)
     shown["expires"] = clock.rfc3339(found.expires_at)
     shown["active"] = "yes" if found.reason is None else f"no: {found.reason}"
+    if found.known_to.active:
+        shown["for"] = ", ".join(found.known_to.active)
+    for who, why in found.known_to.inactive:
+        shown["not for"] = f"{who}: {why}"
     return Facts(found.kind.capitalize(), _facts(found), shown)
 
 
@@ -145,6 +150,8 @@ def _facts(found: Inspected) -> Data:
     return {
         "active": found.reason is None,
         "reason": found.reason,
+        "active_for": list(found.known_to.active),
+        "inactive_for": [{"who": who, "why": why} for who, why in found.known_to.inactive],
         "user": str(found.user.id) if found.user else None,
         "client": str(found.client.id) if found.client and not personal else None,
         "audience": found.audience,

@@ -9,7 +9,8 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from authsite.oauth import client_uris, redirect_uris, self_described
+from authsite.oauth import client_uris, client_urls, redirect_uris, self_described
+from authsite.oauth.clients import MAX_NAME
 from authsite.oauth.models import DOCUMENT, REDIRECT, Client
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
@@ -65,6 +66,8 @@ def bring_up_to_date(ctx: Context, url: str, *, only_stored: bool = False) -> No
     ctx.limits.count(ADDRESS, ctx.limits.address)
     fetched = fetch(ctx.services, url)
     document = parse(url, fetched.body, redirect_uris.allowed_by(ctx.settings))
+    if self_described.is_site(ctx.settings, document.name):
+        document = document._replace(name=client_urls.host_of(url)[:MAX_NAME])
     _store(ctx, url, document, clock.now() + fetched.lifetime)
 
 

@@ -140,6 +140,9 @@ def _find_valid(ctx: Context, client: ClientWithCode, sent: Sent) -> StoredCode:
         raise InvalidCode(TokenReason.CODE_OF_DEVICE)  # never: its text is another one
     if code.client_id != client.id:
         raise InvalidCode(TokenReason.CODE_OTHER_CLIENT)
+    if not sent.redirect_uri and code.code_challenge is None:
+        # Nothing else binds the code to who began the request (RFC 6749, sections 4.1.3 and 10.6).
+        raise InvalidCode(TokenReason.CODE_REDIRECT_URI_MISSING, expected=code.redirect_uri)
     if sent.redirect_uri and sent.redirect_uri != code.redirect_uri:
         raise InvalidCode(
             TokenReason.CODE_REDIRECT_URI,

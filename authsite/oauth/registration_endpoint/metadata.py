@@ -45,7 +45,7 @@ def read(settings: Settings, sent: ClientMetadata) -> Metadata:
         uris,
         application_type,
         _auth_method(sent.token_endpoint_auth_method),
-        _name(sent.client_name) or _host(uris[0]),
+        _name(settings, sent.client_name) or _host(uris[0]),
         self_described.scope_of(settings, sent.scope),
         *(_link(name, getattr(sent, name)) for name in self_described.LINKS),
     )
@@ -108,13 +108,15 @@ def _auth_method(given: str | None) -> AuthMethod:
     )
 
 
-def _name(given: str | None) -> str:
+def _name(settings: Settings, given: str | None) -> str:
     try:
         name = one_line(given) or ""
     except NotOneLine as error:
         raise _invalid_name(given or "", f"{error}.") from None
     if not self_described.is_name(name) and (given or "").strip():
         raise _invalid_name(given or "", f"give one line of at most {MAX_NAME} characters.")
+    if self_described.is_site(settings, name):
+        raise _invalid_name(name, "it is the name of this site. Give that of the application.")
     return name
 
 
