@@ -30,7 +30,8 @@ def make_limiter(settings: Settings, database: Database) -> RateLimiter:
     windows["forgot-email"] = [
         _at_most(item, settings.reset_expires_in) for item in windows["forgot-email"]
     ]
-    return RateLimiter(make_storage(settings, database), windows, subject_key(settings))
+    storage, key = make_storage(settings, database), subject_key(settings)
+    return RateLimiter(storage, windows, key, settings.own_networks)
 
 
 def make_storage(settings: Settings, database: Database) -> Storage:

@@ -15,9 +15,10 @@ from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import RATE_LIMITED
 from authsite.platform.settings import Settings
 from authsite.platform.settings.rate_limits import RATE_LIMITS
+from authsite.platform.settings.values import Network
 
 from .errors import TooManyAttempts
-from .networks import WIDE_FACTOR, wider_network
+from .networks import OWN_FACTOR, WIDE_FACTOR, is_in, wider_network
 
 log = structlog.get_logger("authsite.rate_limit")
 
@@ -52,16 +53,21 @@ class RateLimiter:
     """The limits of an application. ``windows``: those of each limit, the shortest first.
 
     ``key``: the `subject_key`. A subject is what a count belongs to, such as a client id and an
-    address.
+    address. ``own``: the networks of setting `own-networks`.
     """
 
     def __init__(
-        self, storage: Storage, windows: Mapping[str, Sequence[RateLimitItem]], key: str
+        self,
+        storage: Storage,
+        windows: Mapping[str, Sequence[RateLimitItem]],
+        key: str,
+        own: tuple[Network, ...] = (),
     ) -> None:
         self.storage = storage
         self.windows = windows
+        self._own = own
         self._wide = {
-            name: [type(item)(item.amount * WIDE_FACTOR, item.multiples) for item in items]
+            name: [_times(item, WIDE_FACTOR) for item in items]
             for name, items in windows.items()
             if RATE_LIMITS[name].counts_address
         }
@@ -76,13 +82,15 @@ class RateLimiter:
         those of the /48 around it, which allow `WIDE_FACTOR` times as much: there are 65,536 such
         addresses in a /48, which anyone can have.
         """
-        hashed = self.hashed(*subject)
+        hashed, factor = self.hashed(*subject), 1
+        if self._own and RATE_LIMITS[name].more_at_own and is_in(subject[-1], self._own):
+            factor = OWN_FACTOR
         for item in self.windows[name]:
-            yield item, hashed
+            yield _times(item, factor), hashed
         if name in self._wide and (wider := wider_network(subject[-1])):
             hashed = self.hashed(*subject[:-1], wider)
             for item in self._wide[name]:
-                yield item, hashed
+                yield _times(item, factor), hashed
 
     def acquire(self, name: str, *subject: str) -> str | None:
         """Count one. None within the limit, else the key of the window that is full.
@@ -129,3 +137,7 @@ class RateLimiter:
         """The error that says when the window of ``key`` ends."""
         log.info("too_many_attempts", limit=name)
         return TooManyAttempts(self.storage.get_expiry(key) - clock.now().timestamp(), name)
+
+
+def _times(item: RateLimitItem, factor: int) -> RateLimitItem:
+    return item if factor == 1 else type(item)(item.amount * factor, item.multiples)

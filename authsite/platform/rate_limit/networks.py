@@ -3,9 +3,12 @@
 from functools import lru_cache
 from ipaddress import IPv6Address, IPv6Network, ip_address, ip_network
 
+from authsite.platform.settings.values import Network
+
 IPV6_PREFIX = 64  # bits: what a provider gives to one customer, who can rotate within it
 WIDE_PREFIX = 48  # bits: what many providers give on request, and tunnel brokers for nothing
 WIDE_FACTOR = 10  # times the limit of one address
+OWN_FACTOR = 20  # times the limit of one address, in `own-networks`
 NO_ADDRESS = "-"
 
 
@@ -26,3 +29,15 @@ def wider_network(network: str) -> str | None:
     if not network.endswith(f"/{IPV6_PREFIX}"):
         return None
     return str(IPv6Network(network).supernet(new_prefix=WIDE_PREFIX))
+
+
+@lru_cache(maxsize=1024)
+def is_in(network: str, own: tuple[Network, ...]) -> bool:
+    """Whether the ``network`` that `network_of` returned is in one of the ``own`` networks.
+
+    An own network may be a part of the /64 that is counted.
+    """
+    if network == NO_ADDRESS:
+        return False
+    parsed = ip_network(network)
+    return any(each.version == parsed.version and each.overlaps(parsed) for each in own)

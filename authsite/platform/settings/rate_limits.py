@@ -16,7 +16,8 @@ class RateLimit(NamedTuple):
     ``failures``: the error codes that count; if it is empty, every request counts. ``by_view``: a
     view may name the limit (``rate_limit="register-address"``)
     and its key is the client address. ``growing_delay``: it counts wrong passwords, and after its
-    one window the delay grows (rate_limit/delays.py).
+    one window the delay grows (rate_limit/delays.py). ``more_at_own``: addresses in `own-networks`
+    have a multiple of it.
     """
 
     default: str
@@ -25,6 +26,7 @@ class RateLimit(NamedTuple):
     failures: frozenset[str] = frozenset()
     by_view: bool = False
     growing_delay: bool = False
+    more_at_own: bool = False
 
     @property
     def counts_address(self) -> bool:
@@ -76,6 +78,7 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
         "email-code-address": RateLimit(
             "20/hour",
             _ADDRESS,
+            more_at_own=True,
             text="Codes by mail for each client address; more are not sent, and the response stays"
             " the same.",
         ),
@@ -166,7 +169,11 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
             text="Documents of clients that are fetched, for each client address.",
         ),
         "register-address": RateLimit(
-            "20/hour", _ADDRESS, by_view=True, text="Registrations for each client address."
+            "20/hour",
+            _ADDRESS,
+            by_view=True,
+            more_at_own=True,
+            text="Registrations for each client address.",
         ),
         "forgot-email": RateLimit(
             "5/hour",
@@ -175,7 +182,11 @@ RATE_LIMITS: Mapping[str, RateLimit] = MappingProxyType(
             " the same.",
         ),
         "forgot-address": RateLimit(
-            "20/hour", _ADDRESS, by_view=True, text="Reset requests for each client address."
+            "20/hour",
+            _ADDRESS,
+            by_view=True,
+            more_at_own=True,
+            text="Reset requests for each client address.",
         ),
         "verification": RateLimit(
             "6/minute, 8/hour",

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from authsite.platform.settings import service_urls, values
+from authsite.platform.settings import admin_values, service_urls, values
 from authsite.platform.settings.definition import optional, setting
 from authsite.platform.settings.durations import CENTURY, duration_or_forever
 from authsite.platform.settings.secret import Secret, audit_keys, key_in_hex, strong_secret
+from authsite.platform.settings.values import Network
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,13 @@ class Operations:
         " digits. By default it derives from the last `secret`. `authsite secret rotate` writes"
         " this value down, so that no count is lost with the old secret. Usernames that were given"
         " up are kept under it, too: with another key anyone can take them.",
+    )
+    own_networks: tuple[Network, ...] = setting(
+        admin_values.networks,
+        "",
+        text="List of addresses and networks (`192.0.2.1 10.0.0.0/8`) of your own people, who share"
+        " an address: 20 times as many may register, ask for a reset mail and for a code by mail"
+        " there. For a [moving day](moving.md#moving-day), and for offices.",
     )
     limits_storage: Secret = setting(
         service_urls.limits_storage,
