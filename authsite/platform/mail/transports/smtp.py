@@ -2,12 +2,15 @@
 
 import re
 import smtplib
+from datetime import datetime, timedelta
 from email.message import EmailMessage, Message
 from typing import NamedTuple
 
+import structlog
 from pyramid_mailer.mailer import SMTPMailer
 
 from authsite.platform.mail.message import Mail
+from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings, SmtpServer, smtp_server
 from authsite.platform.settings.mailboxes import mailbox
 
@@ -22,6 +25,10 @@ from . import (
 )
 from .smtp_connection import Connection, connect, reason_of, reply_text, without_password
 
+log = structlog.get_logger("authsite.outbox")
+
+NOTE_AGAIN = timedelta(hours=1)
+_noted_at: dict[tuple[str, int], datetime] = {}
 # RFC 3463, and the list of the IANA for its enhanced status codes: no such mailbox or domain
 # (5.1.1 to 5.1.3, 5.1.6, 5.1.10), the mailbox is closed, full or too small (5.2.1 to 5.2.3), and
 # the content of the message (5.3.4, 5.6.x). What words say beside them decides nothing.
@@ -42,6 +49,8 @@ def transport(cfg: Settings) -> Transport:
 
     def send(mail: Mail, before_send: BeforeSend) -> None:
         connection = connect(cfg)
+        if connection.tls_failure:
+            _note(server, connection.tls_failure)
         connection.before_send = before_send
         try:
             _Mailer(connection).send(mail.sender, [mail.recipient], _Encoded(mail.message))
@@ -54,6 +63,14 @@ def transport(cfg: Settings) -> Transport:
             connection.close()
 
     return send
+
+
+def _note(server: SmtpServer, reason: str) -> None:
+    """Log that mails travel unencrypted, at most once in `NOTE_AGAIN` and process."""
+    now, place = clock.now(), (server.host, server.port)
+    if place not in _noted_at or now - _noted_at[place] >= NOTE_AGAIN:
+        _noted_at[place] = now
+        log.warning("mail_tls_failed", host=server.host, port=server.port, reason=reason)
 
 
 class Tried(NamedTuple):

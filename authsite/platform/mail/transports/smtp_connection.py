@@ -10,15 +10,11 @@ import smtplib
 import socket
 import ssl
 import time
-from datetime import datetime, timedelta
 from functools import cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-import structlog
-
 from authsite.platform.mail.leases import one_line
-from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings, SmtpServer, smtp_server
 from authsite.platform.settings.service_urls import mail_client_name
 from authsite.platform.settings.urls import host_name, host_of, is_loopback
@@ -28,8 +24,6 @@ from . import BeforeSend, Unreachable
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-log = structlog.get_logger("authsite.outbox")
-
 TIMEOUT = 10  # seconds, for each reply as a whole, for a command, and for the TLS handshake
 # Seconds for the reply to the message itself. A server that scans the mail may be slow, and if we
 # give up it has often accepted the mail: the next attempt would send a second copy (RFC 5321,
@@ -37,13 +31,11 @@ TIMEOUT = 10  # seconds, for each reply as a whole, for a command, and for the T
 DATA_TIMEOUT = 30
 MAX_LINE = 8192  # octets; RFC 5321, section 4.5.3.1.5, allows 512
 MAX_REPLY = 65536  # octets of all lines of a reply
-NOTE_AGAIN = timedelta(hours=1)
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _REPLY_LINE = re.compile(rb"([0-9]{3})([ -]|$)")
 # What a server answers that does not know EHLO (RFC 5321, section 4.1.1.1).
 _NO_EHLO = (500, 501, 502, 503)
 _FAILURES = (smtplib.SMTPException, OSError, ValueError)
-_noted_at: dict[tuple[str, int], datetime] = {}
 
 
 class Connection(smtplib.SMTP):
@@ -178,7 +170,7 @@ def connect(cfg: Settings) -> Connection:
     TLS is required, and the certificate verified, for ``smtps``, for ``?starttls=1``, and before a
     password leaves this machine. For all other mails TLS is opportunistic (RFC 7435): an attacker
     who can alter the connection could drop the offer of STARTTLS as well, so a certificate that
-    cannot be verified is better than none, and mails go on without TLS if it fails, which is noted.
+    cannot be verified is better than none, and mails go on without TLS if it fails (`tls_failure`).
 
     Raises `Unreachable` with the reason, which has no password.
     """
@@ -217,7 +209,6 @@ def _open(server: SmtpServer, name: str) -> Connection:
             raise
         connection = _greeted(Connection(server.host, server.port, name, timeout=TIMEOUT))
         connection.tls_failure = reason_of(error, server)
-        _note(server, connection.tls_failure)
     return connection
 
 
@@ -254,14 +245,6 @@ def _unverified() -> ssl.SSLContext:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
-
-
-def _note(server: SmtpServer, reason: str) -> None:
-    """Log that mails travel unencrypted, at most once in `NOTE_AGAIN` and process."""
-    now, place = clock.now(), (server.host, server.port)
-    if place not in _noted_at or now - _noted_at[place] >= NOTE_AGAIN:
-        _noted_at[place] = now
-        log.warning("mail_tls_failed", host=server.host, port=server.port, reason=reason)
 
 
 def reason_of(error: BaseException, server: SmtpServer) -> str:
