@@ -6,7 +6,6 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 import pyotp
-from sqlalchemy import select
 
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors import remaining
@@ -27,7 +26,7 @@ _CODE = re.compile(r"\b([A-Z]{4}-[A-Z]{4})\b")
 
 def factor_pages(site):
     """Factors added, asked for, and removed on the pages."""
-    site.user(EMAIL, confirmed=True)
+    vera = site.user(EMAIL, confirmed=True)
     sign_in(site, EMAIL)
     site.mails()
     for kind in ("totp", "passkeys"):
@@ -55,17 +54,17 @@ def factor_pages(site):
     assert answer.status_int == 303, answer
     _post(site, "browsers")
     _verify(site, _RECOVERY.search(made.text)[0])
-    _remove_remaining(site, passkey)
+    _remove_remaining(site, vera, passkey)
     passkey = _add_passkey(site)
     _post(site, f"passkeys/{passkey}/remove", current_password=PASSWORD)
     _post(site, "totp/remove", current_password=PASSWORD)
     site.http.reset()
 
 
-def _remove_remaining(site, factor):
+def _remove_remaining(site, user, factor):
     """On the page to which a recovery leads."""
     with site.db() as db:
-        user = db.scalars(select(User).where(User.email == EMAIL)).one()
+        user = db.get(User, user.id)
     ring = site.app.registry["authsite"].keys[remaining.PURPOSE]
     page = f"{FACTORS}/remaining/{remaining.make_token(ring, user.id, user.recovery_version)}"
     site.http.get(page, status=200)

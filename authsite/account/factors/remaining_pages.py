@@ -68,8 +68,8 @@ def remove(request: Request) -> dict[str, Any] | Response:
     if onward := _onward(request):
         return onward
     ctx, user = request.authsite.ctx, caller_of(request).signed_in_user()
-    if remaining.read_token(ctx, ctx.db, request.matchdict["token"]) != user.account.id:
+    token, factor_id = request.matchdict["token"], as_id(request.matchdict["id"])
+    if not service.remove_remaining(ctx, user, token, factor_id or UUID(int=0)):
         return _page(request)
-    service.remove_remaining(ctx, user, as_id(request.matchdict["id"]) or UUID(int=0))
-    page = route_path(request, ROUTE, token=request.matchdict["token"], _query={"removed": "1"})
+    page = route_path(request, ROUTE, token=token, _query={"removed": "1"})
     return see_other(request, page)

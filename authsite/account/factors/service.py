@@ -9,7 +9,7 @@ from authsite.account.service import end_others as end_other_sign_ins
 from authsite.oauth import families
 from authsite.platform.context import Context
 from authsite.platform.rate_limit import limit_subject
-from authsite.sign_in.factors import names, remembered
+from authsite.sign_in.factors import names, remaining, remembered
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import NotOffered, UnknownFactor, WrongFirstCode
 from authsite.sign_in.factors.offers import Proved, can_keep_secrets
@@ -107,13 +107,15 @@ def remove_totp(ctx: Context, user: SignedInUser, given: ProofFields) -> None:
     factors.removed(ctx, user.account, names.TOTP, removed, user.session_id)
 
 
-def remove_remaining(ctx: Context, user: SignedInUser, factor_id: UUID) -> None:
-    """Remove a factor or passkey that a recovery has left.
+def remove_remaining(ctx: Context, user: SignedInUser, token: str, factor_id: UUID) -> bool:
+    """Remove a factor or passkey that a recovery has left; False if the link does not serve.
 
-    The caller has checked the sign-in and the link (`sign_in.factors.remaining`). Raises
-    `UnknownFactor`, `LastFactor`, `LastWayIn`, `SignInEnded` and `TooManyAttempts`.
+    The caller has checked the sign-in (`sign_in.factors.remaining`). Raises `UnknownFactor`,
+    `LastFactor`, `LastWayIn`, `SignInEnded` and `TooManyAttempts`.
     """
     ctx.limits.count(proof.LIMIT, limit_subject(user.account.id))
+    if remaining.read_token(ctx, ctx.db, token) != user.account.id:
+        return False
     factors.lock(ctx, user.account)
     kinds: tuple[tuple[str, type[Any]], ...] = (
         (names.TOTP, TotpFactor),
@@ -128,7 +130,7 @@ def remove_remaining(ctx: Context, user: SignedInUser, factor_id: UUID) -> None:
         )
         if removed is not None:
             factors.removed(ctx, user.account, kind, removed, user.session_id)
-            return
+            return True
     raise UnknownFactor
 
 
