@@ -26,6 +26,7 @@ WORDS = {
 LEADS_ON = {"authsite.authorize", "authsite.oauth.end_session"}
 # Without the link or the pending sign-in that they belong to, these say that it is over.
 OVER = {
+    "authsite.account.factors.remaining.remove",
     "authsite.cancel_change.page",
     "authsite.disown.page",
     "authsite.invitation.page",
