@@ -1,5 +1,6 @@
 """A provider bounds how long a sign-in lasts (`session-expires-in`), and all that comes from it."""
 
+import time
 from dataclasses import replace
 from datetime import timedelta
 
@@ -28,7 +29,7 @@ from tests.support.authorizing import (
 from tests.support.codes import claims_of
 from tests.support.fake_provider import fake_provider
 from tests.support.pages import submit
-from tests.support.site import PASSWORD, HashedOnce, Site, bearer
+from tests.support.site import PASSWORD, SECRET, HashedOnce, Site, bearer
 
 HOUR = timedelta(hours=1)
 OFFLINE = "openid offline_access"
@@ -250,3 +251,30 @@ def test_an_identity_that_is_disconnected_takes_all_that_began_with_it_along(cor
     site.http.get(f"{BASE}/v1/user", headers=bearer(personal), status=401)
     userinfo(site, own)
     refresh(site, app, own)
+
+
+def test_the_memory_of_the_guards_does_not_lengthen_it(corp, frozen):
+    fake, site, app = corp
+    tokens = tokens_of(site, fake, app, scope=OFFLINE)
+    cached = Site(site.url, **OPENID, guard_cache="60s")
+    cached.http = site.http.__class__(cached.app, extra_environ={"REMOTE_ADDR": "192.0.2.7"})
+    path, headers = f"{BASE}/v1/oauth/userinfo", bearer(tokens["access_token"])
+    frozen.advance(HOUR.total_seconds() - 1)
+    cached.http.get(path, headers=headers)  # for less than a second, whatever the setting says
+    frozen.advance(1)
+    time.sleep(1.1)
+    cached.http.get(path, headers=headers, status=401)
+    cached.database.dispose()
+
+
+def test_another_secret_does_not_lengthen_it(corp, frozen):
+    """A second process has the new secret first, and refreshes what the other one has issued."""
+    fake, site, app = corp
+    tokens = tokens_of(site, fake, app, scope=OFFLINE)
+    rotated = Site(site.url, **OPENID, secret="n5Vw2QxJ7rBt9LkD4mZc8HsY1pFaG6uE3vRo0\n" + SECRET)
+    frozen.advance(1800)
+    tokens = refresh(rotated, app, tokens)
+    assert tokens["expires_in"] <= 1800
+    [family] = [each for each in rows(site, Family) if each.generation]
+    assert family.refresh_expires_at == family.ends_at
+    rotated.database.dispose()
