@@ -169,3 +169,23 @@ def test_it_says_whether_an_application_that_need_not_do_pkce_has_done_so(doctor
     assert shown()["state"] == "change"
     assert "1 of the last 2 sign-ins" in shown()["message"]
     assert "--pkce required" in shown()["message"]
+
+
+def test_refused_logouts_and_token_requests_are_listed_with_what_to_change(doctor):
+    sent = f"{APP}/goodbye/"
+    doctor.commands.json(
+        "client", "update", doctor.client, "--post-logout-redirect-uri", f"{APP}/goodbye"
+    )
+    query = {"client_id": doctor.client, "post_logout_redirect_uri": sent}
+    page = doctor.site.http.get("/oauth/logout", query, status=400)
+    assert sent in page.text
+    assert "a slash at the end" in page.text
+    doctor.authorize(scope="email nope")
+    logout, scope = sorted(doctor.report()["refused"], key=lambda each: each["reason"])
+    assert (logout["reason"], scope["reason"]) == ("logout.uri", "scope")
+    assert logout["details"]["nearest"] == f"{APP}/goodbye"
+    assert logout["details"]["differs"] == "slash"
+    assert "--post-logout-redirect-uri" in logout["change"]
+    assert scope["details"]["refused"] == "nope"
+    shown = doctor.commands.run("client", "doctor", doctor.client).stdout
+    assert logout["request_id"] in shown

@@ -1,16 +1,26 @@
 """Every reason for which a request is denied has its texts, for each of its readers."""
 
+import ast
 import re
 from enum import Enum
+from pathlib import Path
 
 import pytest
 
+import authsite
 from authsite.platform.denied_requests.reason import MAX_DEVELOPER, DenialReason
 from authsite.platform.denied_requests.service import TABLES
 from authsite.platform.i18n import translate
 from authsite.platform.registrations import Registered
 from tests.denied_requests.cases import CASES, UNREACHABLE
+from tests.support.error_reference import errors
 
+TOP = Path(authsite.__file__).parent
+PROTOCOL = {
+    "authsite.oauth.errors",
+    "authsite.oauth.device.errors",
+    "authsite.oauth.registration_endpoint.errors",
+}
 VALUE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -70,6 +80,26 @@ def test_every_reason_is_tried_through_the_whole_stack(tables):
     known = {f"{name}.{each.value}" for name, each in rows(tables) if is_tried(name)}
     assert known - set(UNREACHABLE) == set(CASES)
     assert set(UNREACHABLE) <= known
+
+
+def raised_without_reason():
+    """``raise InvalidGrant`` and the like: errors that get their reason where they are raised."""
+    protocol = [each for each in errors() if each.__module__ in PROTOCOL]
+    for path in TOP.glob("oauth/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.Raise) or node.exc is None:
+                continue
+            bare = node.exc
+            if isinstance(bare, ast.Call) and not bare.args and not bare.keywords:
+                bare = bare.func
+            name = getattr(bare, "id", "")
+            found = [each for each in protocol if each.__name__ == name]
+            if any(each.why is None and each.noted for each in found):
+                yield f"{path.relative_to(TOP)}:{node.lineno} {name}"
+
+
+def test_no_error_of_an_oauth_endpoint_is_raised_without_a_reason():
+    assert list(raised_without_reason()) == []
 
 
 def is_tried(table):

@@ -8,7 +8,7 @@ from authsite.platform.audit.models import AuditEvent
 from authsite.platform.context import Services
 from authsite.platform.denied_requests import service as denied_requests
 from authsite.platform.denied_requests.models import DeniedRequest
-from authsite.platform.i18n import translate
+from authsite.platform.i18n import _, translate
 from authsite.platform.runtime import clock
 
 TABLES: Mapping[Event, str] = {
@@ -50,7 +50,7 @@ def denial_of(services: Services, row: DeniedRequest) -> dict[str, Any]:
         "reason": row.reason,
         "meaning": reason.meaning if reason else NO_REASON,
         "answer": details.pop("answer", ""),
-        "person": translate(getattr(reason, "person", "")),
+        "person": translate(_(getattr(reason, "person", ""), mapping=details)),
         "client_id": str(row.client_id) if row.client_id else None,
         "address": row.address,
         "details": details,

@@ -18,6 +18,7 @@ from authsite.oauth.tokens import TokenPair
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
+from authsite.platform.denied_requests.reason import DenialReason
 from authsite.platform.runtime import clock
 
 from . import text
@@ -97,7 +98,9 @@ def poll(ctx: Context, client: AuthenticatedClient, device_code: str, resource: 
         except ExpiredCode:
             raise ExpiredToken from None
         except InvalidCode as error:
-            raise InvalidDeviceCode(error.why or DeviceReason.CODE_GONE) from None
+            if not isinstance(error.why, DenialReason):
+                raise
+            raise InvalidDeviceCode(error.why) from None
     _wait(ctx, code)
 
 

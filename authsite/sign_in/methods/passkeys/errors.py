@@ -23,7 +23,7 @@ class InvalidCredential(ValidationFailed):
     def __init__(self, refused: Refused = _ANY, user_id: UUID | None = None) -> None:
         message = _("The passkey could not be checked. Try again with a new prompt.")
         super().__init__(details=[FieldError("invalid_credential", "credential", message)])
-        self.reason = str(refused.failure)
+        self.why, self.reason = refused.failure, str(refused.failure)
         self.audit_details = self.shown = refused.details
         self.audit_subject = f"{user_id} {refused.failure}"
 

@@ -59,6 +59,11 @@ class ProviderFailure(StrEnum):
         made.meaning, made.page = meaning, page
         return made
 
+    @property
+    def person(self) -> str:
+        """The text of the page, to translate; ``${provider}`` stands for its label."""
+        return self.page.sentence
+
     ACCESS_TOKEN = (
         "access_token",
         "The provider's token answer has no access token, or one that no header can carry.",
@@ -270,9 +275,10 @@ class ProviderRefused(ApiError):
         self.failure, self.provider, self.subject = failure, provider, subject
         self.cause = cause
         self.facts: dict[str, str] = {**details, **({"cause": cause} if cause else {})}
+        self.shown = {**label, **self.facts}
         self.next: str | None = None
         self.signed_in = False
-        self.reason = str(failure)
+        self.why, self.reason = failure, str(failure)
         self.status = failure.page.status
         self.title: str = _(failure.page.title, mapping=label)
         super().__init__(_(failure.page.sentence, mapping=label))
@@ -296,4 +302,5 @@ def stating(facts: Mapping[str, str]) -> Iterator[None]:
         yield
     except ProviderRefused as error:
         error.facts = {**facts, **error.facts}
+        error.shown = {**facts, **error.shown}
         raise

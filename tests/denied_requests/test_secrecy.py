@@ -1,0 +1,66 @@
+"""No secret, token, code or verifier is in a response, a log line, the table or ``explain``."""
+
+import json
+import re
+from urllib.parse import parse_qsl
+
+import pytest
+from sqlalchemy import select
+from structlog.testing import capture_logs
+from webtest import TestApp
+
+from authsite.platform.denied_requests.models import DeniedRequest
+from authsite.server.request_log import as_object, as_text
+from tests.denied_requests.cases import CASES
+from tests.denied_requests.test_each_reason import line_of
+from tests.support.in_process import Commands
+
+# The names of what is secret in a form, a query, a header or a JSON answer.
+SECRET = (
+    "client_secret", "code", "code_verifier", "refresh_token", "access_token", "password", "token",
+    "device_code", "mfa_token", "id_token_hint", "credential", "otp", "csrf_token",
+)  # fmt: skip
+BEARER = re.compile(r"(?:Bearer|Basic|Token) (\S{8,})")
+
+
+class Sent:
+    """Notes every value that a test sends and that is secret."""
+
+    def __init__(self, monkeypatch):
+        self.values = set()
+        send = TestApp.do_request
+
+        def noting(app, request, *args, **more):
+            texts = (request.query_string.encode("latin-1"), request.body)
+            pairs = [pair for text in texts for pair in parse_qsl(text.decode(errors="replace"))]
+            self.values |= {value for name, value in pairs if name in SECRET}
+            self.values |= set(BEARER.findall(request.headers.get("Authorization", "")))
+            return send(app, request, *args, **more)
+
+        monkeypatch.setattr(TestApp, "do_request", noting)
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_nothing_secret_is_told(world, tmp_path, monkeypatch, name):
+    sent = Sent(monkeypatch)
+    with capture_logs() as logs:
+        answer, _shown = CASES[name](world)
+        world.notes.write()
+    line = line_of(answer)
+    with world.site.db() as db:
+        rows = [repr(vars(row)) for row in db.scalars(select(DeniedRequest))]
+    commands, id_ = Commands(world.site, tmp_path), answer.headers["X-Request-Id"]
+    explained = commands.run("explain", id_).stdout
+    # A form that is sent again has the person's own CSRF token; a short code is no secret to it.
+    body = "" if answer.content_type == "text/html" else answer.text
+    texts = [as_object(line), as_text(line), json.dumps(logs, default=str), *rows, explained, body]
+    secrets = {value for value in sent.values if len(value) >= 8}
+    assert rows
+    assert [(secret, text) for secret in secrets for text in texts if secret in text] == []
+
+
+def test_the_values_that_are_looked_for_are_seen(world, monkeypatch):
+    sent = Sent(monkeypatch)
+    CASES["token.verifier_wrong"](world)
+    CASES["guard.not_valid"](world)
+    assert {"V" * 43, "rt_REFRESH-marker"} <= sent.values
