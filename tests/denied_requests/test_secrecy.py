@@ -51,7 +51,7 @@ def test_nothing_secret_is_told(world, tmp_path, monkeypatch, name):
         rows = [repr(vars(row)) for row in db.scalars(select(DeniedRequest))]
     commands, id_ = Commands(world.site, tmp_path), answer.headers["X-Request-Id"]
     explained = commands.run("explain", id_).stdout
-    # A form that is sent again has the person's own CSRF token; a short code is no secret to it.
+    # A form that is sent again has the person's own CSRF token; a short code is none.
     body = "" if answer.content_type == "text/html" else answer.text
     texts = [as_object(line), as_text(line), json.dumps(logs, default=str), *rows, explained, body]
     secrets = {value for value in sent.values if len(value) >= 8}
