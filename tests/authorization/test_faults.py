@@ -41,7 +41,7 @@ TO_THE_APPLICATION = [
     ({"max_age": "-1"}, "invalid_request"),
     ({"max_age": "1.5"}, "invalid_request"),
     ({"max_age": "x"}, "invalid_request"),
-    ({"max_age": "9" * 10}, "invalid_request"),
+    ({"max_age": "9" * 17}, "invalid_request"),
     ({"max_age": "\u0661"}, "invalid_request"),
     ({"nonce": "n" * 513}, "invalid_request"),
     ({"nonce": "a\x00b"}, "invalid_request"),
