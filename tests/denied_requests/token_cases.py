@@ -174,6 +174,13 @@ def code_redirect_uri(world):
     return with_code(world, shown, redirect_uri=sent)
 
 
+@case("token.code_redirect_uri_missing")
+def code_redirect_uri_missing(world):
+    """Without a code challenge, nothing else binds the code."""
+    code = {"verifier": None}
+    return with_code(world, {"expected": CALLBACK}, code=code, verifier=None, redirect_uri=None)
+
+
 @case("token.code_session_ended")
 def code_session_ended(world):
     def change(site, _app):
