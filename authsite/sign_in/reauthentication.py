@@ -38,6 +38,7 @@ from .errors import (
     WrongCurrentPassword,
     WrongMailCode,
 )
+from .factors.policy import is_administrator
 from .methods.mail_code import session_codes
 from .methods.passkeys.models import Passkey
 from .methods.totp.models import TotpFactor
@@ -245,9 +246,12 @@ def signed_in_as_asked(
 ) -> StepUpRequired | Literal["password"] | None:
     """What a sign-in of the last minutes lacks of all that one to this account takes.
 
-    The password, and a second factor where one is asked for. None: nothing is missing.
+    The password, and a second factor where one is asked for, or of an administrator: the password
+    may be one that a mailed link has set. None: nothing is missing.
     """
-    asked = stored is not None and stored.second_factor_at is not None
+    asked = stored is not None and (
+        stored.second_factor_at is not None or is_administrator(user.account)
+    )
     if stored is None or (stored.password_hash and not set(PASSWORD) <= set(user.proved_by)):
         return "password"
     low = asked and not reaches(acr_of(user.proved_by), AAL2)

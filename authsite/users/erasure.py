@@ -59,7 +59,7 @@ def erase(
         if data.erase is not None:
             data.erase(ctx.db, user_id)
         # Who registers the address of another person does not own what was sent there.
-        if data.erase_address is not None and (why is None or erased.email_verified_at):
+        if data.erase_address is not None and erased.email_verified_at is not None:
             for address in addresses:
                 data.erase_address(ctx.db, address)
     details = details_of(cause, **({"why": why} if why else {}))

@@ -169,6 +169,19 @@ def test_with_a_second_factor_it_asks_for_one(site, ann, frozen):
     assert "Blue key" in site.http.get(link, status=200).text
 
 
+def test_the_password_alone_removes_nothing_from_an_administrator(site, ann, remaining):
+    """Who reads the mailbox would add a factor then, and be the administrator."""
+    sign_in(site, ann.email, NEW)
+    link = remove_link(remaining)
+    form = site.http.get(link, status=200).html.find("form", action=re.compile("/remove$"))
+    with site.db() as db:
+        db.get(User, ann.id).labels = "authsite:viewer"
+    assert "/login/verify" in site.http.get(link, status=302).location
+    answer = submit(site, form["action"], page="/account")
+    assert "/login/verify" in answer.location
+    assert factors.left(site, ann)["passkeys"] == 1
+
+
 def test_an_old_sign_in_is_asked_again(site, ann, remaining, frozen):
     sign_in(site, ann.email, NEW)
     link = remove_link(remaining)

@@ -44,3 +44,13 @@ def test_who_has_registered_the_address_of_another_person_takes_nothing_along(si
     with site.db() as db:
         erase(acting(db, site.app.registry["authsite"]), user.id, None, why="disowned")
     assert left(site) == (["ann@example.com"], 1)
+
+
+def test_nor_does_who_registers_it_and_deletes_the_account(site):
+    """Else a stranger could take an invitation back."""
+    invite(site, "ann@example.com")
+    site.user("ann@example.com")
+    token = site.login(site.client())["access_token"]
+    body = {"current_password": PASSWORD}
+    site.http.delete_json("/v1/user", body, headers=bearer(token), status=204)
+    assert left(site) == (["ann@example.com"], 1)
