@@ -28,15 +28,17 @@ def test_sessions_events_and_lists_have_the_ipv4_address(site, mapped):
     assert PLAIN in site.http.get("/account/security").text
 
 
-def test_a_network_of_administrators_has_it(site_with):
-    site = site_with(**administrators.SETTINGS, admin_networks="192.0.2.0/24")
+@pytest.mark.parametrize("network", ["192.0.2.0/24", "::ffff:192.0.2.0/120"])
+def test_a_network_of_administrators_has_it(site_with, network):
+    site = site_with(**administrators.SETTINGS, admin_networks=network)
     administrators.signed_in(site, "owner")
     for address, status in ((MAPPED, 200), ("::ffff:198.51.100.1", 404)):
         site.http.get("/admin", extra_environ={"REMOTE_ADDR": address}, status=status)
 
 
-def test_what_a_proxy_forwards_is_it_too(site_with):
-    site = site_with(trusted_proxies="203.0.113.0/24")
+@pytest.mark.parametrize("network", ["203.0.113.0/24", "::ffff:203.0.113.9"])
+def test_what_a_proxy_forwards_is_it_too(site_with, network):
+    site = site_with(trusted_proxies=network)
     site.user()
     site.http.extra_environ["REMOTE_ADDR"] = "::ffff:203.0.113.9"
     site.http.extra_environ["HTTP_X_FORWARDED_FOR"] = f"198.51.100.1, [{MAPPED}]:4711"

@@ -40,7 +40,7 @@ def ask(site, peer="10.0.0.1", base_url="http://localhost", status=202, **header
         ("::ffff:10.0.0.1", "203.0.113.5", "203.0.113.5"),
         ("2001:db8::7", "203.0.113.5", "203.0.113.5"),
         ("11.0.0.1", "203.0.113.5", "11.0.0.1"),
-        ("::ffff:11.0.0.1", "203.0.113.5", "::ffff:b00:1"),
+        ("::ffff:11.0.0.1", "203.0.113.5", "11.0.0.1"),
     ],
 )
 def test_the_client_is_the_right_most_address_that_is_no_proxy_of_ours(

@@ -182,6 +182,7 @@ def test_trusted_proxies_are_networks_or_everybody():
 
     assert cfg.trusted_proxies == (ip_network("10.0.0.0/8"), ip_network("2001:db8::1/128"))
     assert settings(AUTHSITE_TRUSTED_PROXIES="*").trusted_proxies == ("*",)
+    assert "every address" in message(AUTHSITE_TRUSTED_PROXIES="::ffff:0:0/96")
     assert "10.0.0.1/8 has host bits set" in message(AUTHSITE_TRUSTED_PROXIES="10.0.0.1/8")
     assert "or * alone" in message(AUTHSITE_TRUSTED_PROXIES="* 10.0.0.1")
 

@@ -1,10 +1,9 @@
 """Parsers of the settings of administration."""
 
-from ipaddress import ip_network
 from typing import Literal
 from uuid import UUID
 
-from .values import Network
+from .values import Network, network
 
 
 def level(text: str) -> Literal["aal2", "phr"]:
@@ -19,7 +18,7 @@ def level(text: str) -> Literal["aal2", "phr"]:
 def networks(text: str) -> tuple[Network, ...]:
     """Addresses and networks of administrators."""
     try:
-        return tuple(ip_network(word) for word in dict.fromkeys(text.split()))
+        return tuple(map(network, dict.fromkeys(text.split())))
     except ValueError as error:
         raise ValueError(
             f"give addresses or networks such as 10.0.0.0/8 2001:db8::1 ({error})"

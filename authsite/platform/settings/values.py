@@ -9,6 +9,7 @@ from authsite.platform.runtime.catalogs import LANGUAGES
 from authsite.platform.runtime.lines import NotOneLine, one_line
 
 Network = IPv4Network | IPv6Network
+_MAPPED = IPv6Network("::ffff:0:0/96")  # IPv4 addresses, written in IPv6 (RFC 4291, 2.5.5.2)
 T = TypeVar("T")
 W = TypeVar("W", bound=str)
 TrustedProxies = tuple[Network, ...] | tuple[Literal["*"]]
@@ -156,13 +157,25 @@ def languages(text: str) -> tuple[str, ...]:
     return tuple(known[name] for name in dict.fromkeys(names)) or LANGUAGES
 
 
+def network(text: str) -> Network:
+    """A network, or an address as one; raises ValueError.
+
+    An IPv4 one that is written in IPv6 is IPv4, as its addresses are where they enter
+    (`platform.http.request_facts.canonical`).
+    """
+    found = ip_network(text)
+    if isinstance(found, IPv4Network) or not found.subnet_of(_MAPPED):
+        return found
+    return IPv4Network((found.network_address.packed[-4:], found.prefixlen - _MAPPED.prefixlen))
+
+
 def trusted_proxies(text: str) -> TrustedProxies:
     """Addresses and networks of the proxies in front, or ``("*",)`` for every peer."""
     words = text.split()
     if words == ["*"]:
         return ("*",)
     try:
-        networks = tuple(ip_network(word) for word in dict.fromkeys(words))
+        networks = tuple(map(network, dict.fromkeys(words)))
         if unlimited := [str(each) for each in networks if each.prefixlen == 0]:
             # Every peer would count as a proxy, so a client could claim any address.
             raise ValueError(f"{unlimited[0]} contains every address")
