@@ -49,11 +49,12 @@ class Allowed(NamedTuple):
     """What the operator allows besides the rules.
 
     ``private_schemes``: schemes without a dot that programs may use. ``http_hosts``: the hosts to
-    which clients of type `SERVER` may be sent without TLS.
+    which clients of type `SERVER` may be sent without TLS; None for a client that no administrator
+    registers, to which no setting can allow any.
     """
 
     private_schemes: Collection[str] = ()
-    http_hosts: Collection[str] = ()
+    http_hosts: Collection[str] | None = ()
 
 
 NOTHING = Allowed()
@@ -204,7 +205,7 @@ def _is_loopback(host: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def _check_web(uri: str, scheme: str, client_type: str, http_hosts: Collection[str]) -> None:
+def _check_web(uri: str, scheme: str, client_type: str, http_hosts: Collection[str] | None) -> None:
     authority = _PARTS.fullmatch(uri)
     name = authority[2] if authority else None
     if not name:
@@ -227,9 +228,10 @@ def _check_web(uri: str, scheme: str, client_type: str, http_hosts: Collection[s
         raise InvalidValue(
             _("the host is neither a name nor an address: ${uri}", mapping={"uri": uri})
         ) from None
-    may_do_without_tls = client_type == SERVER and found[1] in http_hosts
-    if scheme == "http" and not may_do_without_tls:
-        _check_loopback(uri, "http-redirect-hosts" if client_type == SERVER else None)
+    if client_type != SERVER:
+        http_hosts = None
+    if scheme == "http" and found[1] not in (http_hosts or ()):
+        _check_loopback(uri, None if http_hosts is None else "http-redirect-hosts")
 
 
 def _unreadable(uri: str) -> InvalidValue:

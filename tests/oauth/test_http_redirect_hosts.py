@@ -3,8 +3,18 @@
 import pytest
 
 from authsite.platform.settings import SettingsError
-from tests.support.authorizing import OPENID, answer_of, application, authorize, press, sign_in
+from tests.registering.conftest import OPEN
+from tests.support.authorizing import (
+    BASE,
+    OPENID,
+    answer_of,
+    application,
+    authorize,
+    press,
+    sign_in,
+)
 from tests.support.in_process import Commands
+from tests.support.registering import PATH as REGISTER
 from tests.support.settings import settings
 
 HOST = "http://tool.corp.lan:3000"
@@ -63,3 +73,12 @@ def test_without_the_setting_the_refusal_names_it(site, tmp_path):
     commands = Commands(site, tmp_path, **OPENID)
     add = ("client", "add", "--for", "generic", "--url", f"{HOST}/callback")
     assert "http-redirect-hosts" in commands.run(*add, status=1).output
+
+
+@pytest.mark.parametrize("application_type", ["web", "native"])
+def test_a_client_that_registers_itself_may_not_do_without_tls(site_with, application_type):
+    site = site_with(**OPEN, http_redirect_hosts="tool.corp.lan")
+    asked = {"redirect_uris": [f"{HOST}/cb"], "application_type": application_type}
+    refused = site.http.post_json(f"{BASE}{REGISTER}", asked, status=400).json
+    assert refused["error"] == "invalid_redirect_uri"
+    assert "http-redirect-hosts" not in refused["error_description"]  # it would not help

@@ -38,7 +38,8 @@ class Metadata(NamedTuple):
 def read(settings: Settings, sent: ClientMetadata) -> Metadata:
     """The values of a registration. Raises `InvalidRedirectUri` and `InvalidClientMetadata`."""
     application_type = _application_type(sent)
-    uris = _redirect_uris(sent, TYPES[application_type], redirect_uris.allowed_by(settings))
+    allowed = redirect_uris.allowed_by(settings)._replace(http_hosts=None)
+    uris = _redirect_uris(sent, TYPES[application_type], allowed)
     _require(CODE_GRANT, sent.grant_types, "grant_types")
     _require("code", sent.response_types, "response_types")
     return Metadata(
