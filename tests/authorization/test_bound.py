@@ -278,3 +278,21 @@ def test_another_secret_does_not_lengthen_it(corp, frozen):
     [family] = [each for each in rows(site, Family) if each.generation]
     assert family.refresh_expires_at == family.ends_at
     rotated.database.dispose()
+
+
+def test_a_code_that_began_with_it_is_worth_nothing_after_another_sign_in(corp, frozen):
+    """The browser session goes on with the password, and so stays when the identity goes."""
+    fake, site, app = corp
+    code = code_with(site, fake, app, scope=OFFLINE)
+    began = rows(site, BrowserSession)[-1].id
+    [user] = users(site)
+    with site.db() as db:
+        db.get_one(User, user.id).password_hash = HashedOnce(site.cfg).hash(PASSWORD)
+    login = f"{BASE}/login?prompt=login"
+    submit(site, "/login", page=login, username=ADDRESS, password=PASSWORD)
+    [identity] = identities(site)
+    path = f"/account/identities/{identity.id}/unlink"
+    submit(site, path, page="/account/security", current_password=PASSWORD)
+    [session] = rows(site, BrowserSession)
+    assert (session.id, session.identity_id) == (began, None)
+    assert redeemed(site, app, code, status=400)["error"] == "invalid_grant"

@@ -8,7 +8,7 @@ nothing. What ends all sign-ins of a user raises the epoch, which ends the famil
 
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, String, literal, update
+from sqlalchemy import ColumnElement, String, delete, literal, update
 
 from authsite.oauth.models import Family
 from authsite.oauth.scopes import OFFLINE_ACCESS
@@ -16,6 +16,8 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
 from authsite.platform.context import Context
 from authsite.platform.runtime import clock
+
+from .models import AuthorizationCode
 
 WHY = "its session was ended"
 UNLINKED = "its provider was disconnected"  # the column has 32 characters
@@ -35,6 +37,12 @@ def end_families(ctx: Context, user_id: UUID, session_id: UUID, *, disowned: boo
 
 def end_of_client(ctx: Context, user_id: UUID, session_id: UUID, client_id: UUID) -> None:
     """End what the end of this session would end of one client; the session goes on."""
+    _delete_codes(
+        ctx,
+        user_id,
+        AuthorizationCode.session_id == session_id,
+        AuthorizationCode.client_id == client_id,
+    )
     _end(
         ctx,
         user_id,
@@ -47,9 +55,19 @@ def end_of_client(ctx: Context, user_id: UUID, session_id: UUID, client_id: UUID
 
 
 def end_begun_with(ctx: Context, user_id: UUID, identity_id: UUID) -> None:
-    """End every family of a session that began with this identity, which may be long gone."""
+    """End what came from a session that began with this identity, which may be long gone."""
+    _delete_codes(ctx, user_id, AuthorizationCode.identity_id == identity_id)
     of_user = Family.user_id == user_id, Family.identity_id == identity_id
     _end(ctx, user_id, UNLINKED, *of_user)
+
+
+def _delete_codes(ctx: Context, user_id: UUID, *which: ColumnElement[bool]) -> None:
+    """Delete codes that are not redeemed yet; before the families, which some are becoming."""
+    ctx.db.execute(
+        delete(AuthorizationCode)
+        .where(*which, AuthorizationCode.user_id == user_id, AuthorizationCode.used_at.is_(None))
+        .execution_options(synchronize_session=False)
+    )
 
 
 def _is_bound() -> ColumnElement[bool]:

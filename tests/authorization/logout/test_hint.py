@@ -100,6 +100,7 @@ def test_without_the_cookie_of_the_session_a_hint_ends_the_tokens_of_its_own_app
     """The server of any application has its ID tokens, and an image can send the request, too."""
     shop = application(issuer, name="Shop", first_party=True)
     others = redeemed(issuer, shop, code_for(issuer, shop))
+    waiting, waiting_of_shop = code_for(issuer, app), code_for(issuer, shop)
     other = TestApp(issuer.app)
     answer = other.get(f"{PATH}?{urlencode(sent(hint_of(tokens)))}", status=303)
     assert answer.location == f"{GOODBYE}?state=st-9"
@@ -108,6 +109,8 @@ def test_without_the_cookie_of_the_session_a_hint_ends_the_tokens_of_its_own_app
     userinfo(issuer, tokens, 401)
     refreshed(issuer, app, tokens, 400)
     userinfo(issuer, others)
+    assert redeemed(issuer, app, waiting, status=400)["error"] == "invalid_grant"
+    userinfo(issuer, redeemed(issuer, shop, waiting_of_shop))
     again = redeemed(issuer, app, code_for(issuer, app))
     userinfo(issuer, again)
 
