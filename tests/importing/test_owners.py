@@ -394,6 +394,22 @@ def test_memberships_of_a_group_that_was_not_taken_are_refused(here, importing, 
     assert done["memberships"] == {"imported": 0, "present": 0, "refused": 1}
 
 
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)  # which compares no NUL
+def test_a_nul_in_a_line_costs_this_line_alone(here, importing, tmp_path):
+    owners = [line_of(here, each) for each in (here.bo.id, here.web, here.api)]
+    lines = [
+        {**line, **({"id": str(uuid.uuid4())} if "id" in line else {}), field: "nul\0"}
+        for line in lines_for(here, str(here.bo.id)).values()
+        for field in line
+        if (line["type"], field) != ("resource", "id") and field != "type"  # which gets another
+    ]
+    group = {"type": "group", "name": "nul\0", "title": "Ops", "created_at": MADE}
+    path = write_export(tmp_path / "x.jsonl", *owners, *lines, group)
+    done = importing("authsite", path)
+    assert (done["users"]["present"], done["clients"]["present"]) == (1, 2)
+    assert len([row for row in done["rows"] if row["result"] == "refused"]) == len(lines) + 1
+
+
 def test_the_users_who_are_here_go_on_signing_in_with_their_password(here, importing, tmp_path):
     path = write_export(tmp_path / "x.jsonl", *lines_for(here, str(here.bo.id)).values())
     importing("authsite", path, status=1)

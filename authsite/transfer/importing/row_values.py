@@ -16,6 +16,7 @@ _FALSE = ("", "0", "\0", "f", "false", "no", "n", "off")
 _NO_DATE = "0000-00-00"  # MySQL has it where others have NULL
 
 # Without a colon: what follows one is left out where faults are counted.
+NUL = "has a NUL character"
 NOT_UTF_8 = (
     "is not UTF-8; save the source in UTF-8, such as with `iconv -f latin1 -t utf-8`, and import "
     "it again"
@@ -233,10 +234,15 @@ def reported_id(row: Mapping[str, object], column: str = "id") -> str | None:
 
 
 def required(row: Mapping[str, object], column: str) -> str:
-    """The text of a column. Raises `Fault` if there is none."""
+    """The text of a column. Raises `Fault` if there is none.
+
+    And for one with a NUL: rows are looked for by such texts, and PostgreSQL compares no NUL.
+    """
     value = text(row, column)
     if value is None:
         raise Fault(column, "is missing")
+    if "\0" in value:
+        raise Fault(column, NUL)
     return value
 
 
@@ -292,7 +298,7 @@ def require_storable(table: Table, values: Mapping[str, Any]) -> None:
         if not _is_unicode(value):
             raise Fault(name, NOT_UTF_8)
         if "\0" in value:
-            raise Fault(name, "has a NUL character")
+            raise Fault(name, NUL)
         if len(value) > (longest := size(table.c[name])):
             raise Fault(name, f"has more than {longest} characters")
 
