@@ -10,6 +10,7 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
 from authsite.platform.i18n import _
+from authsite.platform.runtime.ids import as_client_id
 
 from .consents.models import Consent
 from .invalid_value import InvalidValue
@@ -40,16 +41,15 @@ def belongings(ctx: Context, client_id: UUID) -> Belongings:
 
 def require_unused(ctx: Context, client: Client) -> None:
     """Raise `InvalidValue`, with what to do, if a setting or a resource names the client."""
-    id_ = str(client.id)
     for name, proxied in ctx.settings.clients.items():
-        if proxied.id == id_:
+        if as_client_id(proxied.id) == client.id:
             raise InvalidValue(
                 _(
                     "the setting clients.${name}.id names this client: remove it first",
                     mapping={"name": name},
                 )
             )
-    if id_ in ctx.settings.admin_clients:
+    if str(client.id) in ctx.settings.admin_clients:
         raise InvalidValue(
             _("the setting admin-clients names this client: take it out of the list first")
         )

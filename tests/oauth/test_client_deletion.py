@@ -6,10 +6,12 @@ import pytest
 from sqlalchemy import func, select
 
 from authsite.oauth import client_deletion
+from authsite.oauth.clients import hash_secret, new_secret
 from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.consents.models import Consent
 from authsite.oauth.models import Client, ClientUri, Family
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.runtime import clock
 from tests.support.acting import acting
 from tests.support.applications import resource
 from tests.support.authorizing import OPENID, application, authorize, code_for, redeemed
@@ -82,6 +84,17 @@ def test_what_names_the_client_has_to_change_first(site, site_with, tmp_path):
         assert next(iter(settings)).replace("_", "-") in done.output
     with site.db() as db:
         assert db.get(Client, UUID(keys.client_id)) is not None
+
+
+def test_a_setting_may_name_an_imported_client_by_its_number(site, tmp_path):
+    number, secret, at = UUID(int=2), new_secret(), clock.now()
+    with site.db() as db:
+        of_client = {"id": number, "name": "Web", "type": "password", "scope": ""}
+        db.add(Client(**of_client, secret_hash=hash_secret(secret), created_at=at, updated_at=at))
+    commands = Commands(site, tmp_path, **{"clients.web.id": "2", "clients.web.secret": secret})
+    assert "clients.web.id" in commands.run("client", "delete", "2", "--yes", status=1).output
+    with site.db() as db:
+        assert db.get(Client, number) is not None
 
 
 @pytest.mark.both_databases
