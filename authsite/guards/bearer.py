@@ -21,6 +21,10 @@ from authsite.users.levels import proved_at
 from .errors import NotAuthenticated
 from .reasons import GuardReason
 
+# Registered with the IANA, and others that are common. What else is in front may be a secret.
+_SCHEMES = frozenset(
+    ("apikey", "basic", "bearer", "digest", "dpop", "jwt", "negotiate", "ntlm", "oauth", "token")
+)
 _BEARER = re.compile(r"bearer(?: ++|$)(.{0,4096})", re.IGNORECASE)
 
 
@@ -33,11 +37,10 @@ def api_guard(request: Request) -> Caller:
     sent: str = request.environ.get("HTTP_AUTHORIZATION", "")
     header = _BEARER.fullmatch(sent)
     if header is None:
-        scheme = sent.partition(" ")[0][:20]
         raise NotAuthenticated(
             token_sent=sent[:6].lower() == "bearer",
             why=GuardReason.NO_TOKEN,
-            sent=f"the scheme {scheme}" if sent else None,
+            sent=_kind_of_header(sent) if sent else None,
         )
     now, services = clock.now(), request.authsite.services
     token = access_tokens.decode_any(services, header[1], now)
@@ -48,6 +51,12 @@ def api_guard(request: Request) -> Caller:
     if caller is None:
         raise NotAuthenticated(token_sent=True, why=GuardReason.NOT_ACTIVE)
     return caller
+
+
+def _kind_of_header(sent: str) -> str:
+    """What another header looks like, for operators: it may be a token without its scheme."""
+    scheme = sent.partition(" ")[0]
+    return f"the scheme {scheme}" if scheme.lower() in _SCHEMES else kind_of(sent)
 
 
 def is_sent(request: Request) -> bool:

@@ -129,10 +129,11 @@ class Inactive(ApiError):
 
     status = 200
     code = "inactive"
+    message = NOTHING
     authenticated = True
     noted_by_task = True  # no statement more than for an active token
 
     def __init__(self, why: TokenStateReason, client_id: UUID | None = None, **shown: str) -> None:
         super().__init__()
-        self.because(why, **shown)
+        self.why, self.shown = why, shown
         self.client_id = client_id

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from authsite.platform.context import Services
-from authsite.platform.http.return_to import return_target
+from authsite.platform.http.return_to import return_target, sent_next
 from authsite.platform.registrations import Registered
 from authsite.platform.request_state import Request
 
@@ -26,9 +26,8 @@ def logout_target(request: Request) -> str | None:
     None without one, and for any other: a link of a stranger must not lead on from our page.
     """
     services = request.authsite.services
-    given = request.authsite.raw_form.get("next") or request.GET.get("next")
 
     def is_registered(origin: str) -> bool:
         return any(allows(services, origin) for allows in ORIGINS.of(services).values())
 
-    return return_target(request, given, is_registered)
+    return return_target(request, sent_next(request), is_registered)

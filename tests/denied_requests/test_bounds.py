@@ -10,6 +10,7 @@ from authsite.platform.denied_requests import notes as module
 from authsite.platform.denied_requests.models import DeniedRequest
 from authsite.platform.denied_requests.notes import (
     ALIKE,
+    IN_ALL,
     MAX_HELD,
     PER_REASON,
     PER_SUBJECT,
@@ -46,6 +47,13 @@ def values(reason="token.scope", **more):
     return {**about, **missing, "at": clock.now(), "reason": reason, **more}
 
 
+def note(notes, made, subject):
+    """Hold a row, if the bounds let it."""
+    reason = made["reason"] or made["error"]
+    if notes.takes(made["route"], subject, reason, made["at"]):
+        notes.hold(made)
+
+
 def test_an_address_adds_a_bounded_number_in_an_hour(world, frozen):
     keys = world.site.client("personal")
     for number in range(ALIKE + 5):
@@ -67,14 +75,36 @@ def test_an_address_adds_a_bounded_number_in_an_hour(world, frozen):
     assert count(world) == PER_SUBJECT + 2
 
 
+def test_an_address_adds_a_bounded_number_at_all_endpoints(world, frozen):
+    for number in range(IN_ALL + 5):
+        frozen.advance(2)
+        note(world.notes, values(f"r.{number}", route=f"route {number}"), "address")
+    assert count(world) == IN_ALL
+    note(world.notes, values(), "another address")
+    assert count(world) == IN_ALL + 1
+
+
+def test_the_addresses_of_one_ipv6_network_are_one(world, frozen):
+    keys = world.site.client("personal")
+    for number in range(ALIKE + 5):
+        frozen.advance(2)
+        world.site.http.extra_environ["REMOTE_ADDR"] = f"2001:db8::{number + 1:x}"
+        world.site.token(keys, 400, **MACHINE)
+    assert count(world) == ALIKE
+    world.site.http.extra_environ["REMOTE_ADDR"] = "2001:db8:0:1::1"
+    world.site.token(keys, 400, **MACHINE)
+    world.site.new_browser()
+    assert count(world) == ALIKE + 1
+
+
 def test_a_reason_adds_a_bounded_number_in_a_minute(world, frozen):
     notes = world.notes
     for number in range(PER_REASON + 5):
-        notes.note(values(), f"address {number}")
-    notes.note(values("token.target"), "address")
+        note(notes, values(), f"address {number}")
+    note(notes, values("token.target"), "address")
     assert count(world) == PER_REASON + 1
     frozen.advance(61)
-    notes.note(values(), "address")
+    note(notes, values(), "address")
     assert count(world) == PER_REASON + 2
 
 
@@ -82,7 +112,7 @@ def test_the_table_is_bounded(world, monkeypatch):
     monkeypatch.setattr(module, "MAX_ROWS", 3)
     notes = world.notes
     for number in range(9):
-        notes.note(values(request_id=f"r{number}"), "address")
+        note(notes, values(request_id=f"r{number}"), "address")
     with world.site.db() as db:
         left = db.scalars(select(DeniedRequest.request_id).order_by(DeniedRequest.id)).all()
     assert left == ["r6", "r7", "r8"]
@@ -90,9 +120,9 @@ def test_the_table_is_bounded(world, monkeypatch):
 
 def test_rows_of_a_week_ago_are_deleted(world):
     notes = world.notes
-    notes.note(values(at=clock.now() - timedelta(days=7, minutes=1)), "address")
+    note(notes, values(at=clock.now() - timedelta(days=7, minutes=1)), "address")
     notes.forget()
-    notes.note(values(request_id="new"), "address")
+    note(notes, values(request_id="new"), "address")
     with world.site.database.autocommit.connect() as connection:
         assert sum(batch.deleted for batch in purge(connection, clock.now(), world.site.cfg)) == 1
     assert count(world) == 1
@@ -104,7 +134,7 @@ def test_a_task_writes_what_came_together_and_no_request_waits(world):
     try:
         with counted(world.site.database) as statements:
             for number in range(3):
-                notes.note(values(request_id=f"r{number}"), "address")
+                note(notes, values(request_id=f"r{number}"), "address")
         assert statements == []
         thread.start()
         made.stop()
@@ -120,7 +150,7 @@ def test_what_waits_is_bounded(world):
     notes.wake = threading.Event()
     try:
         for number in range(MAX_HELD + 50):
-            notes.note(values(f"r.{number}"), f"address {number}")
+            note(notes, values(f"r.{number}"), f"address {number}")
     finally:
         notes.wake = None
     notes.write()
@@ -132,7 +162,7 @@ def test_without_the_database_the_answer_stays_the_same(world, monkeypatch):
         raise ValueError
 
     keys = world.site.client("personal")
-    monkeypatch.setattr(type(world.notes), "note", fail)
+    monkeypatch.setattr(type(world.notes), "hold", fail)
     assert world.site.token(keys, 400, **MACHINE).json["error"] == "invalid_scope"
 
 

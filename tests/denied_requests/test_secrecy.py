@@ -59,6 +59,33 @@ def test_nothing_secret_is_told(world, tmp_path, monkeypatch, name):
     assert [(secret, text) for secret in secrets for text in texts if secret in text] == []
 
 
+@pytest.mark.parametrize(
+    "header", ["{}", "{} x", "Bearer\t{}", "x{}", "Token {}", "Basic {}", "Bearer {} {}"]
+)
+def test_a_token_with_another_scheme_or_none_is_not_told(world, header):
+    keys = world.site.client()
+    world.site.user()
+    token = world.site.login(keys)["access_token"]
+    headers = {"Authorization": header.format(token, token)}
+    answer = world.site.http.get("/v1/user", headers=headers, status=401)
+    world.notes.write()
+    with world.site.db() as db:
+        told = [repr(row.details) for row in db.scalars(select(DeniedRequest))]
+    line = line_of(answer)
+    assert told
+    for text in (as_object(line), as_text(line), *told):
+        assert token[3:12] not in text
+
+
+def test_the_address_of_who_is_signed_in_is_on_the_page_alone(world):
+    answer, _shown = CASES["form.signed_in"](world)
+    world.notes.write()
+    with world.site.db() as db:
+        [told] = [row.details["answer"] for row in db.scalars(select(DeniedRequest))]
+    assert "ann@example.com" in answer.text
+    assert told == "You are signed in as …."
+
+
 def test_the_values_that_are_looked_for_are_seen(world, monkeypatch):
     sent = Sent(monkeypatch)
     CASES["token.verifier_wrong"](world)

@@ -24,9 +24,12 @@ log = structlog.get_logger("authsite.denied_requests")
 
 MAX_ROWS = 20_000  # in the table: about 12 MB
 PER_SUBJECT, HOUR = 60, timedelta(hours=1)
-"""What one address (or authenticated client) adds in an hour and process, for each endpoint."""
+"""What one subject adds in an hour and process, for each endpoint: an address (of IPv6 the network,
+as in `network_of`) or an authenticated client."""
 ALIKE = 30
 """How many of these have the same reason, such as a silent request without a session."""
+IN_ALL = 240
+"""What one subject adds in an hour and process at all endpoints: it must not push out the rest."""
 PER_REASON, MINUTE = 60, timedelta(minutes=1)
 """What one reason adds in a minute and process, whatever the address."""
 MAX_HELD = 500  # notes that wait
@@ -51,22 +54,29 @@ class DeniedRequests:
     def forget(self) -> None:
         """Count from the beginning, as a new process does."""
         self._subjects, self._alike = _Counts(HOUR, PER_SUBJECT), _Counts(HOUR, ALIKE)
+        self._in_all = _Counts(HOUR, IN_ALL)
         self._reasons = _Counts(MINUTE, PER_REASON)
 
-    def note(self, values: Mapping[str, Any], subject: str) -> None:
-        """Hold the ``values`` of a row, unless ``subject`` or its reason has added too many."""
-        at, reason = values["at"], values["reason"] or values["error"]
-        place = f"{values['route']} {subject}"
-        if (
+    def takes(self, route: str, subject: str, reason: str, at: datetime) -> bool:
+        """Count a denied request; whether ``subject`` and ``reason`` may add one more row.
+
+        Asked before the row is made: a flood of requests costs little more than its answers.
+        """
+        place = f"{route} {subject}"
+        return (
             self._alike.takes(f"{place} {reason}", at)
             and self._subjects.takes(place, at)
+            and self._in_all.takes(subject, at)
             and self._reasons.takes(reason, at)
-        ):
-            self._held.append(dict(values))
-            if self.wake is None:
-                self.write()
-            else:
-                self.wake.set()
+        )
+
+    def hold(self, values: Mapping[str, Any]) -> None:
+        """Hold the ``values`` of a row until it is written."""
+        self._held.append(dict(values))
+        if self.wake is None:
+            self.write()
+        else:
+            self.wake.set()
 
     def write(self) -> None:
         """Write what is held, and delete the oldest rows over `MAX_ROWS`.

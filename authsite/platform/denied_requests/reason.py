@@ -53,7 +53,9 @@ class DenialReason(StrEnum):
     def description(self, values: Mapping[str, str]) -> str:
         """The text for the developer with its values: ASCII, at most `MAX_DEVELOPER` characters."""
         filled = translate(_(self.developer, mapping=dict(values)))
-        text = "".join(char for char in filled if char.isascii() and char.isprintable())
+        text = filled
+        if not (text.isascii() and text.isprintable()):
+            text = "".join(char for char in text if char.isascii() and char.isprintable())
         text = text.replace('"', "").replace("\\", "")
         return text if len(text) <= MAX_DEVELOPER else f"{text[: MAX_DEVELOPER - 3]}..."
 

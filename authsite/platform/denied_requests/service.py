@@ -13,6 +13,7 @@ from authsite.platform.db.batches import Batch
 from authsite.platform.db.table_scan import sweep_table
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.request_info import RequestInfo
+from authsite.platform.rate_limit.networks import network_of
 from authsite.platform.registrations import Registered
 from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
@@ -35,20 +36,22 @@ def note(request: Request, error: ApiError, status: int) -> None:
     if not error.noted or (error.noted_by_task and notes.wake is None):
         return
     try:
-        services, info = request.authsite.services, request.authsite.request_info
+        state = request.authsite
         route = getattr(request, "matched_route", None)
         name = route.name.removeprefix("authsite.") if route is not None else "none"
-        values = row(services, info, error, name, status)
-        subject = str(error.client_id) if error.authenticated else info.address or "-"
-        notes.note(values, subject)
+        address = network_of(state.client_address)
+        subject = str(error.client_id) if error.authenticated else address
+        reason = qualified(state.services, error)
+        if notes.takes(name, subject, reason or error.code, clock.now()):
+            notes.hold(row(state.request_info, error, reason, name, status))
     except Exception as failure:  # the response is made: a bug here must not replace it
         log.error("note_failed", error=type(failure).__name__)
 
 
 def row(
-    services: Services, info: RequestInfo, error: ApiError, route: str, status: int
+    info: RequestInfo, error: ApiError, reason: str | None, route: str, status: int
 ) -> dict[str, object]:
-    """The values of a `DeniedRequest`."""
+    """The values of a `DeniedRequest`; ``reason``: `qualified`."""
     details = {name: shown(value) for name, value in error.shown.items()}
     return {
         "at": clock.now(),
@@ -56,7 +59,7 @@ def row(
         "route": route[:64],
         "status": status,
         "error": error.code[:64],
-        "reason": qualified(services, error),
+        "reason": reason,
         "client_id": error.client_id,
         "address": info.address,
         "details": {"answer": shown(str(error)), **details},

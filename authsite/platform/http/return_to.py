@@ -90,8 +90,12 @@ def next_page(request: Request) -> str | None:
 
     It comes from the form, else from the query, else from the cookie that `keep_next` sets.
     """
-    target = request.authsite.raw_form.get("next") or request.GET.get("next")
-    return return_target(request, target or _next_in_cookie(request))
+    return return_target(request, sent_next(request) or _next_in_cookie(request))
+
+
+def sent_next(request: Request) -> str | None:
+    """``next`` of the form, else of the query, as it was sent: a target only after a check."""
+    return request.authsite.raw_form.get("next") or request.GET.get("next")
 
 
 def keep_next(request: Request) -> None:

@@ -14,7 +14,7 @@ from authsite.platform.http import cookies
 from authsite.platform.http.address import scheme_and_host
 from authsite.platform.http.address_value import origin_of
 from authsite.platform.http.errors import ApiError
-from authsite.platform.i18n import _
+from authsite.platform.i18n import _, translate
 from authsite.platform.request_state import Request
 from authsite.users.caller import signed_in
 
@@ -87,6 +87,8 @@ class CsrfError(ApiError):
         ``values`` are those of the message for people.
         """
         super().__init__(_(cause.person, mapping=values))
+        told = _(cause.person, mapping=values | dict.fromkeys(values.keys() & {"address"}, "…"))
+        self.args = (translate(told),)  # to operators, without the address of the person
         self.audit_subject = self.cause = cause
         self.why, self.shown = cause, details or {}
         details = self.shown

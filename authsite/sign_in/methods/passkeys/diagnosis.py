@@ -7,6 +7,7 @@ compares are compared once more, in its order (Web Authentication Level 3, secti
 import json
 from collections.abc import Sequence
 from hashlib import sha256
+from hmac import compare_digest
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -76,7 +77,7 @@ def _flags(given: dict[str, Any], data: Any, party: RelyingParty) -> Refused | N
     """What differs in the authenticator data."""
     from webauthn.helpers import base64url_to_bytes
 
-    if data.rp_id_hash != sha256(party.id.encode()).digest():
+    if not _is_hash_of(party.id, data.rp_id_hash):
         client = json.loads(base64url_to_bytes(given["response"]["clientDataJSON"]))
         return Refused(PasskeyFailure.RP_ID, _domain(data.rp_id_hash, client["origin"]), party.id)
     if not data.flags.up:
@@ -90,5 +91,9 @@ def _domain(digest: bytes, origin: str) -> str:
     """The domain with this hash: the origin's host, or a parent of it; else the hash."""
     labels = (urlsplit(origin).hostname or "").split(".")
     names = [".".join(labels[number:]) for number in range(len(labels))]
-    known = (name for name in names if sha256(name.encode()).digest() == digest)
+    known = (name for name in names if _is_hash_of(name, digest))
     return excerpt(next(known, f"the SHA-256 {digest.hex()}"), 200)
+
+
+def _is_hash_of(domain: str, digest: bytes) -> bool:
+    return compare_digest(sha256(domain.encode()).digest(), digest)
