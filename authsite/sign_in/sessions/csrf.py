@@ -87,8 +87,8 @@ class CsrfError(ApiError):
         ``values`` are those of the message for people.
         """
         super().__init__(_(cause.person, mapping=values))
-        told = _(cause.person, mapping=values | dict.fromkeys(values.keys() & {"address"}, "…"))
-        self.args = (translate(told),)  # to operators, without the address of the person
+        text = _(cause.person, mapping=values | dict.fromkeys(values.keys() & {"address"}, "…"))
+        self.args = (translate(text),)  # to operators, without the address of the person
         self.audit_subject = self.cause = cause
         self.why, self.shown = cause, details or {}
         details = self.shown
