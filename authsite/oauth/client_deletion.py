@@ -11,10 +11,17 @@ from authsite.platform.audit.service import record
 from authsite.platform.context import Context
 from authsite.platform.i18n import _
 from authsite.platform.runtime.ids import as_client_id
+from authsite.sign_in.models import PendingLogin
 
+from .codes.models import AuthorizationCode
 from .consents.models import Consent
+from .device.models import DeviceCode
 from .invalid_value import InvalidValue
 from .models import Client, Family, PersonalToken, Resource
+
+LOCKED_FIRST = (PendingLogin, DeviceCode, Consent, AuthorizationCode)
+"""What a sign-in locks before it inserts a row of the client, in its order. The deletion of the
+client, which deletes these rows, locks them first, too: else each would wait for the other."""
 
 
 class Belongings(NamedTuple):
@@ -69,6 +76,9 @@ def delete(ctx: Context, client: Client, cause: Cause | None = None) -> Belongin
 
     Its tokens end at once, on every process. Raises `InvalidValue` as `require_unused`.
     """
+    for model in LOCKED_FIRST:
+        rows = select(model.client_id).where(model.client_id == client.id).with_for_update()
+        ctx.db.execute(select(func.count()).select_from(rows.subquery()))
     ctx.db.refresh(client, with_for_update=True)  # who is issuing tokens to it comes before
     require_unused(ctx, client)
     gone = belongings(ctx, client.id)

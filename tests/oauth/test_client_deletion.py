@@ -1,5 +1,6 @@
 """``authsite client delete``: a client goes for good, and everything of it."""
 
+import threading
 from uuid import UUID, uuid4
 
 import pytest
@@ -16,6 +17,7 @@ from tests.support.acting import acting
 from tests.support.applications import resource
 from tests.support.authorizing import OPENID, application, authorize, code_for, redeemed
 from tests.support.in_process import Commands
+from tests.support.locks import until_blocked
 
 
 @pytest.fixture
@@ -105,3 +107,31 @@ def test_a_code_of_before_gives_no_token(site):
         client_deletion.delete(acting(db, site.app.registry["authsite"]), db.get(Client, app.id))
     redeemed(site, app, code, status=401)
     assert rows(site, Family) == 0
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("model", [AuthorizationCode, Consent])
+def test_it_waits_for_a_sign_in_and_not_the_sign_in_for_it(site, model):
+    """A sign-in locks its code, or the consent, and then inserts what belongs to the client."""
+    app = application(site)
+    code_for(site, app)
+    failed = []
+
+    def delete():
+        try:
+            with site.db() as db:
+                context = acting(db, site.app.registry["authsite"])
+                client_deletion.delete(context, db.get(Client, app.id))
+        except Exception as error:
+            failed.append(error)
+
+    deletion = threading.Thread(target=delete)
+    with site.db() as db:
+        db.scalar(select(model.client_id).where(model.client_id == app.id).with_for_update())
+        with until_blocked(site.database):
+            deletion.start()
+        foreign_key = select(Client.id).where(Client.id == app.id)
+        db.scalar(foreign_key.with_for_update(read=True, key_share=True))
+    deletion.join()
+    assert not failed
+    assert [rows(site, each) for each in (Client, Consent, AuthorizationCode)] == [0, 0, 0]
