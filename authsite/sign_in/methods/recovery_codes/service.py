@@ -79,19 +79,21 @@ def end_of_keys(ctx: Context, prefixes: Sequence[str]) -> int:
     Each user who loses one gets a notice, at a confirmed address.
     """
     of_keys = or_(*(RecoveryCode.mac.startswith(each) for each in prefixes))
-    ended = ctx.db.execute(
+    losing = select(RecoveryCode.user_id).where(of_keys, RecoveryCode.used_at.is_(None))
+    # Before the codes end, and by a subquery: a statement has room for some ten thousand ids.
+    users = ctx.db.scalars(select(User).where(User.id.in_(losing))).all()
+    ended = ctx.db.scalars(
         delete(RecoveryCode)
         .where(of_keys)
-        .returning(RecoveryCode.user_id, RecoveryCode.used_at)
+        .returning(RecoveryCode.used_at)
         .execution_options(synchronize_session=False)
     ).all()
-    unused = [row.user_id for row in ended if row.used_at is None]
-    for user in ctx.db.scalars(select(User).where(User.id.in_(set(unused)))):
+    for user in users:
         details = Cause("command").details(kind="recovery_code")
         record(ctx, Event.FACTOR_REMOVED, user_id=user.id, details=details)
         if user.email_verified_at is not None:
             outbox.put(ctx, outbox.NewMail("recovery_codes_ended", Recipient(user.id, user.email)))
-    return len(unused)
+    return ended.count(None)
 
 
 def find(ctx: Context, user_id: uuid.UUID) -> Codes | None:
