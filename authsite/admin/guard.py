@@ -113,7 +113,7 @@ def administrator_for(
     caller = caller_of(request)
     by = _administrator(caller)
     if not _may(by, permission):
-        if (error := _too_weak(request, caller)) and _may(_by_groups(caller), permission):
+        if (error := _too_weak(request, caller)) and _may_when_strong(caller, permission):
             raise error  # the sign-in is why the token has no such scope
         raise PermissionMissing(permission_scope(permission))
     if by.kind == "user":
@@ -151,6 +151,14 @@ def _by_groups(caller: Caller) -> Administrator:
     """What the groups of the user give, whatever the token has."""
     account = caller.acting_user()
     return Administrator("user", scopes_of(reserved_groups(account.labels)), account.id)
+
+
+def _may_when_strong(caller: Caller, permission: str) -> bool:
+    """Whether a stronger sign-in would do; never for an application of a third party.
+
+    No sign-in opens this API to it, and the answer would tell it who is an administrator.
+    """
+    return not caller.third_party and _may(_by_groups(caller), permission)
 
 
 def _may(by: Administrator, permission: str) -> bool:

@@ -9,6 +9,8 @@ from authsite.admin import guard
 from authsite.users.levels import PASSWORD
 from tests.admin.test_matrix import views
 from tests.support import administrators
+from tests.support.authorizing import BASE, OPENID, application, code_for, redeemed
+from tests.support.site import bearer
 
 ME = "/v1/admin/me"
 
@@ -65,6 +67,20 @@ def test_where_another_sign_in_would_not_help_the_scope_is_named(site, role, amr
     headers = administrators.token(site, "", amr=amr)
     answer = site.http.get("/v1/admin/settings", headers=headers, status=403)
     assert 'error="insufficient_scope"' in answer.headers["WWW-Authenticate"]
+
+
+def test_an_application_of_a_third_party_does_not_learn_who_is_an_administrator(site_with):
+    site = site_with(**OPENID, **administrators.SETTINGS)
+    administrators.make(site, "owner")
+    site.user(confirmed=True)
+    answers = []
+    for username in ("root@example.com", "ann@example.com"):
+        site.new_browser()
+        app = application(site)
+        token = redeemed(site, app, code_for(site, app, username=username))["access_token"]
+        answer = site.http.get(f"{BASE}{ME}", headers=bearer(token), status=403)
+        answers.append((answer.json, answer.headers["WWW-Authenticate"]))
+    assert answers[0] == answers[1]
 
 
 def test_a_personal_token_has_no_sign_in_that_could_be_stronger(site):
