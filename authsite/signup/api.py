@@ -61,7 +61,14 @@ class MaybeRegistered(TypedDict):
 
 
 def judge(request: Request, given: Any) -> Sequence[FieldError]:
-    """What is wrong with the other fields of a refused registration: see `bodies.Judge`."""
+    """What is wrong with the other fields of a refused registration: see `bodies.Judge`.
+
+    With a password it counts as a registration: to rate one takes processor time, and anyone may
+    ask. Raises `TooManyAttempts`.
+    """
+    limits = request.authsite.ctx.limits
+    if given.password:
+        limits.count("register-address", limits.address)
     sign_up = service.SignUp(
         {"email": given.email, "username": given.username, "phone": given.phone},
         given.password or "",

@@ -1,6 +1,7 @@
 """One refusal names every mistake, also those that the service finds beside a missing field."""
 
 import pytest
+from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.platform.http.bodies import Body
 from tests.factor_pages.people import add_app
@@ -124,6 +125,26 @@ def test_a_wrong_password_is_neither_tried_nor_counted_for_a_refused_request(eve
         answer = everything.http.put_json(path, body, headers=everything.headers, status=422)
         assert fields(answer) == ["password"]
     assert "reauthentication.failed" not in everything.events()
+
+
+def test_a_refused_registration_counts_as_one(site_with):
+    """To rate its password takes a tenth of a second, and anyone may ask for it."""
+    site = site_with(**SETTINGS | {"limits": "on", "limits.register-address": "2/hour"})
+    body = {"password": "password"}
+    for status in (422, 422, 429):
+        answer = site.http.post_json("/v1/register", body, status=status)
+    assert answer.json["errors"][0]["code"] == "too_many_attempts"
+
+
+def test_what_anyone_may_send_again_and_again_has_a_limit(everything):
+    views = everything.app.registry.introspector.get_category("views")
+    limits = {
+        view["route_name"]: view.get("rate_limit")
+        for view in (item["introspectable"] for item in views)
+        if view.get("judge") and view.get("permission") == NO_PERMISSION_REQUIRED
+    }
+    assert limits["authsite.register"] == "register-address"
+    assert None not in limits.values()
 
 
 def test_a_user_who_has_to_prove_a_factor_first_is_not_asked_for_the_password(everything):

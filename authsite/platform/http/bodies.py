@@ -146,7 +146,8 @@ class JsonBody(Body):
 Model = TypeVar("Model", bound=Body)
 Judge = Callable[[Request, Any], Sequence[FieldError]]
 """The errors of a request that is refused already. It is called with an object that has the valid
-fields, and None for each other one. It hashes, counts and writes nothing."""
+fields, and None for each other one. It hashes and writes nothing. What takes processor time counts
+the limit of the view where anyone may call it."""
 
 WORDS = {
     "required": _("This field is required."),
