@@ -12,7 +12,7 @@ from authsite.platform.mail.models import OutboxMessage
 from authsite.platform.runtime import clock
 from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users.models import FormerAddress, User
-from tests.account.test_email_change import change, paths_to
+from tests.account.test_email_change import change, complete, paths_to
 from tests.support.mails import link_in, text_of
 from tests.support.notices import (
     NEW,
@@ -46,7 +46,7 @@ def moves(site, frozen, *addresses, password=PASSWORD):
         token = site.login(site.keys, present, password)["access_token"]
         change(site, token, address, current_password=password)
         [path] = paths_to(site, address)
-        site.http.get(path, status=200)
+        complete(site, path, token)
 
 
 def address_of(site):
@@ -178,7 +178,7 @@ def test_h1_a_registrant_takes_no_account_back_with_the_link_of_a_notice(site, f
     token = site.login(site.keys)["access_token"]
     change(site, token, FIRST)
     [path] = paths_to(site, FIRST)
-    site.http.get(path, status=200)
+    complete(site, path, token)
     reset(site, FIRST)
     for refused in (press(site, link_in(mail)), choose(site, link_in(mail))):
         assert refused.status_int == 403

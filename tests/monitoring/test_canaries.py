@@ -27,6 +27,7 @@ LIMITS = {f"limits.{name}": "100000/hour" for name in RATE_LIMITS}
 TOKEN = "nJ7wq2Vx0RkLm9TzYb4cHd6FsGa8PeUi1oXvCtQy"
 # What a person says of themselves, and is stored as it is if the request succeeds.
 PERSONAL = {"name", "username", "phone", "email"}
+EXPLAINED = {"Origin", "resource", "scope"}  # no secrets
 # Where a client might send a secret, besides the fields of the endpoint.
 MISPLACED = ("password", "access_token", "token", "client_secret", "code", "signature")
 COOKIES = ("authsite", "__Host-authsite", "refreshToken", "device", "authsite-csrf", "session")
@@ -139,6 +140,12 @@ def rows(site):
         }
 
 
+def is_explained(sent):
+    """Whether the operator is told what was sent, since it is why the request was denied."""
+    _number, field, status = sent
+    return field in EXPLAINED and status >= 400
+
+
 def found_in(text):
     """The canaries in ``text``."""
     return set(re.findall(r"canary[0-9a-f]{16}", text))
@@ -173,7 +180,7 @@ def test_no_canary_is_found_again(fresh_url, caplog, capfd, monkeypatch):
     log = "".join((caplog.text, out, err, *canaries.lines))
     assert "internal_error" in log
     assert "storage_failed" in log
-    assert [canaries.sent[word] for word in found_in(log)] == []
+    assert [sent for sent in map(canaries.sent.get, found_in(log)) if not is_explained(sent)] == []
 
     metrics = site.http.get("/metrics", headers=bearer(TOKEN)).text
     assert "authsite_request_seconds_count" in metrics
@@ -189,6 +196,8 @@ def test_no_canary_is_found_again(fresh_url, caplog, capfd, monkeypatch):
     for table, text in stored.items():
         leaked = [canaries.sent[word] for word in found_in(text)]
         personal = [each for each in leaked if each[1] in PERSONAL and each[2] < 400]
+        if table == "denied_requests":
+            leaked = [each for each in leaked if not is_explained(each)]
         assert [each for each in leaked if each not in personal] == [], table
     site.database.dispose()
 

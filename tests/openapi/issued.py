@@ -236,6 +236,7 @@ VALUES = {
     "post_user_recovery_codes": lambda issued, _: issued.with_factor(),
     "put_user_second_factor": lambda issued, _: issued.with_factor(),
     "get_guard_web": lambda issued, _: issued.browser(),
+    "get_guard_any": lambda issued, _: issued.browser(),
 }
 
 # operationId -> the settings that it needs.

@@ -80,7 +80,12 @@ class Trips:
     def _start(self, request):
         query = request.GET
         purpose = Purpose(query.get("purpose", "sign-in"))
-        start = Start(purpose, "remember" in query, query.get("next"))
+        start = Start(
+            purpose,
+            "remember" in query,
+            query.get("next"),
+            prompted=purpose is Purpose.CONFIRM,
+        )
         provider = self.values[request.matchdict["name"]]
         request.tm.begin()
         request.environ["tm.active"] = True

@@ -79,11 +79,11 @@ class DenialAnswer(TypedDict):
     """The code of the error."""
     reason: Annotated[str | None, Field(examples=["token.scope"])]
     """The name of the reason; null for an error that has only one."""
-    meaning: str
+    meaning: Annotated[str, Field(examples=["The client may not have this scope: add it."])]
     """What was wrong and what to change, for operators."""
-    answer: str
+    answer: Annotated[str, Field(examples=["The client may not have the scope notes:write."])]
     """What the caller was told."""
-    person: str
+    person: Annotated[str, Field(examples=["Tell the people who run the application."])]
     """What to tell the person; may be empty."""
     client_id: str | None
     """The id of the client, if it is known."""

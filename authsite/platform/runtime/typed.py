@@ -14,13 +14,14 @@ def typed_code(text: str) -> str:
     pasted. Other characters stay, so that the caller refuses the text.
     """
     relevant = (
-        char
-        for char in unicodedata.normalize("NFKC", text)
-        if unicodedata.category(char) not in _IGNORED and char != _MINUS
+        char for char in text if unicodedata.category(char) not in _IGNORED and char != _MINUS
     )
-    return "".join(_digit(char) for char in relevant)
+    return "".join(map(_plain, relevant))
 
 
-def _digit(char: str) -> str:
+def _plain(char: str) -> str:
     number = unicodedata.decimal(char, None)
-    return char if number is None else str(number)
+    if number is not None:
+        return str(number)
+    # A superscript or a circled digit is no digit of a script.
+    return char if unicodedata.category(char) == "No" else unicodedata.normalize("NFKC", char)

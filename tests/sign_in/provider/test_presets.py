@@ -194,7 +194,7 @@ def test_gitlab_tells_the_groups_and_we_take_none(trips):
     fake.profile = {"groups": ["corp"], "picture": "https://gitlab.com/uploads/ann.png"}
     assert set(trips.trip(fake)) == {
         *("provider", "issuer", "subject", "email", "trusted", "name", "allowed", "auth_time"),
-        *("vouched", "doubt", "asked_scope", "answered_scope"),
+        *("vouched", "doubt", "asked_scope", "answered_scope", "prompted"),
         *("purpose", "remember", "next", "session_id", "reason"),
     }
 

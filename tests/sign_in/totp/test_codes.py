@@ -79,15 +79,17 @@ def test_all_three_codes_are_computed_whichever_it_is(monkeypatch):
         assert computed == [now - 1, now, now + 1]
 
 
-@pytest.mark.parametrize("typed", ["492039", " 492 039 ", "492-039", "49\t2039\n", "492\u00a0039"])
-def test_blanks_and_dashes_do_not_matter(typed):
+@pytest.mark.parametrize("typed", [
+    "492039", " 492 039 ", "492-039", "49\t2039\n", "492\u00a0039", "492\u2013039",
+    "\uff14\uff19\uff12\uff10\uff13\uff19", "\u0664\u0669\u0662\u0660\u0663\u0669", "\u200e492039",
+])  # fmt: skip
+def test_blanks_dashes_and_the_script_of_digits_do_not_matter(typed):
     assert read(typed) == "492039"
 
 
 @pytest.mark.parametrize("typed", [
     "", "49203", "4920391", "49203a", "+92039", "4.2039",
-    "\uff14\uff19\uff12\uff10\uff13\uff19", "\u0664\u0669\u0662\u0660\u0663\u0669", "49203\u00b2",
-    "1" * 100_000, " " * 100_000 + "492039",
+    "49203\u00b2", "1" * 100_000, " " * 100_000 + "492039",
 ])  # fmt: skip
 def test_what_is_not_six_ascii_digits_is_no_code(typed):
     assert read(typed) is None
