@@ -81,7 +81,7 @@ def items():
 
 
 def write(folder):
-    """Write all of it into ``folder``, which is made anew."""
+    """Write all of it into ``folder``, which is emptied first."""
     from tests.support.site import Site
 
     shutil.rmtree(folder, ignore_errors=True)

@@ -23,5 +23,5 @@ def _plain(char: str) -> str:
     number = unicodedata.decimal(char, None)
     if number is not None:
         return str(number)
-    # A superscript or a circled digit is no digit of a script.
+    # A superscript or a circled digit is not a digit of a script.
     return char if unicodedata.category(char) == "No" else unicodedata.normalize("NFKC", char)
