@@ -142,11 +142,12 @@ def end_begun_with(
     The tokens of applications and the personal access tokens of sessions that are over, too.
     Returns the ids of the browser sessions. Call it in the transaction that has locked the user.
     """
+    # First the codes: one that is being redeemed is locked before its session.
+    session_end.end_begun_with(ctx, user_id, identity_id)
     began = sessions.begun_with(ctx, user_id, identity_id)
     for session_id in began:
         if sessions.end(ctx, user_id, session_id, disowned=True):
             end_created_in(ctx, user_id, session_id)
-    session_end.end_begun_with(ctx, user_id, identity_id)
     active_personal_tokens.end_begun_with(ctx, user_id, identity_id)
     if set(began) - {current}:
         pending.end(ctx.db, user_id)

@@ -2,12 +2,15 @@
 
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
+from authsite.account import active_sessions
 from authsite.admin.administrator import COMMAND
 from authsite.admin.users import access
+from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.codes.session_end import WHY
 from authsite.sign_in.sessions import service
 from authsite.sign_in.sessions.models import BrowserSession
@@ -15,6 +18,7 @@ from authsite.sign_in.sessions.purge import purge
 from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.codes import OPENID, application, code_of, redeem, session_of
+from tests.support.locks import until_blocked
 from tests.support.pages import sign_in, submit
 from tests.support.site import Site, bearer
 from tests.support.statements import stepping_between
@@ -192,6 +196,31 @@ def test_a_session_ended_while_a_code_is_redeemed_leaves_no_family(site, disowne
             assert not wait([redeemed], timeout=0.5).done
         assert redeemed.result(20)["error"] == "invalid_grant"
     assert site.families() == []
+
+
+@pytest.mark.both_databases
+def test_an_identity_that_ends_waits_for_a_code_that_is_redeemed_and_not_the_code_for_it(site):
+    """A code is locked when it is redeemed, and then its session."""
+    app, session, identity_id = application(site), session_of(site), uuid4()
+    with site.db() as db:
+        db.get(BrowserSession, session.id).identity_id = identity_id
+    code_of(site, app, OFFLINE, session=session_of(site))
+    services = site.app.registry["authsite"]
+
+    def end():
+        with site.db() as db:
+            ctx = acting(db, services)
+            return active_sessions.end_begun_with(ctx, session.user_id, identity_id, None)
+
+    with ThreadPoolExecutor(1) as pool:
+        with site.db() as db:
+            db.execute(select(AuthorizationCode.id).with_for_update())
+            with until_blocked(site.database):
+                ending = pool.submit(end)
+            db.execute(select(BrowserSession.id).with_for_update(read=True, key_share=True))
+        assert ending.result(20) == [session.id]
+    with site.db() as db:
+        assert db.scalars(select(AuthorizationCode)).all() == []
 
 
 def test_tokens_that_are_refreshed_while_another_sign_in_ends_theirs_are_refused(site):
