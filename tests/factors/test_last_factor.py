@@ -29,7 +29,7 @@ def codes_of(answer):
     return [each["code"] for each in answer["errors"]]
 
 
-def passkey_of(person, name="iPhone", *, synced=True, rp_id="localhost"):
+def passkey_of(person, name="iPhone", *, synced=True, rp_id="localhost", verified=True):
     """Insert a passkey, and do what follows from it."""
     site, id = person.site, uuid.uuid4()
     person.prove(("pwd", "pop"))
@@ -40,7 +40,7 @@ def passkey_of(person, name="iPhone", *, synced=True, rp_id="localhost"):
                 id=id, user_id=person.id, credential_id=id.hex, public_key=b"key",
                 user_handle="h", rp_id=rp_id, sign_count=0, aaguid=uuid.UUID(int=0),
                 transports="internal", backup_eligible=synced, backed_up=synced, name=name,
-                created_at=clock.now(),
+                uv_initialized=verified, created_at=clock.now(),
             )
         )  # fmt: skip
         db.flush()
@@ -210,17 +210,18 @@ def test_a_passkey_of_a_former_domain_is_no_way_to_sign_in(ann):
         remove_passkey(ann, id)
 
 
-@pytest.mark.parametrize("with_passkey", [True, False])
-def test_a_passkey_is_a_way_to_sign_in_without_the_provider(ann, with_passkey):
-    if with_passkey:
-        passkey_of(ann)
+@pytest.mark.parametrize(("verified", "is_enough"), [(True, True), (False, False), (None, False)])
+def test_a_passkey_that_signs_in_alone_stands_for_the_provider(ann, verified, is_enough):
+    """One that has never verified its user does not; None: the user has no passkey."""
+    if verified is not None:
+        passkey_of(ann, verified=verified)
     with ann.site.db() as db:
         id = linked(db, ann.id).id
         db.execute(update(Family).values(facts=pack(("idp", "pop")), auth_at=clock.now()))
         db.execute(update(User).values(password_hash=None))
         user = db.get(User, ann.id)
         ctx = acting(db, ann.site.app.registry["authsite"])
-        assert list_removable(ctx, user.id) == [(db.get(Identity, id), with_passkey)]
+        assert list_removable(ctx, user.id) == [(db.get(Identity, id), is_enough)]
 
 
 def test_an_app_is_no_way_to_sign_in(ann):

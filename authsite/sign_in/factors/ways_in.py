@@ -13,7 +13,9 @@ from authsite.users.models import User
 
 
 def can_sign_in(ctx: Context, user: User, linked: Sequence[Identity]) -> bool:
-    """Whether the user has a password, a passkey, or an identity of ``linked`` that can be used.
+    """Whether the user has a password, an identity of ``linked`` or a passkey that can be used.
+
+    A passkey that has not verified its user yet signs in beside another proof alone.
 
     Read in the request's transaction, after what is removed is gone from it.
     """
@@ -22,5 +24,7 @@ def can_sign_in(ctx: Context, user: User, linked: Sequence[Identity]) -> bool:
     party = relying_party(ctx.settings)
     if party is None:
         return False
-    usable = exists().where(Passkey.user_id == user.id, Passkey.rp_id == party.id)
+    usable = exists().where(
+        Passkey.user_id == user.id, Passkey.rp_id == party.id, Passkey.uv_initialized
+    )
     return bool(ctx.db.scalar(select(usable)))
