@@ -425,6 +425,18 @@ def test_rows_without_an_id_are_known_by_their_address(here, importing, tmp_path
 
 
 @pytest.mark.parametrize(
+    ("name", "stored"), [("Key\n\u202eyek", "Key yek"), ("\u2800", "Passkey"), ("Ann’s", "Ann’s")]
+)
+def test_the_name_of_a_passkey_is_one_line(here, importing, tmp_path, name, stored):
+    """It is in our mails, and on the pages of administrators."""
+    user_id = str(uuid.uuid4())
+    line = {**part_lines(user_id, "", "")["passkey"], "name": name}
+    importing("authsite", write_export(tmp_path / "x.jsonl", new_user(user_id), line))
+    with here.db() as db:
+        assert db.scalars(select(Passkey.name)).all() == [stored]
+
+
+@pytest.mark.parametrize(
     ("member", "counts"), [({"uv_initialized": True}, True), ({"uv_initialized": False}, False)]
 )
 def test_that_a_passkey_has_verified_its_user_is_imported_as_the_line_says(member, counts):

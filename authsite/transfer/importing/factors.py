@@ -15,8 +15,10 @@ from authsite.platform.context import Context
 from authsite.platform.crypto.sealing import Binding
 from authsite.platform.installation import features
 from authsite.platform.runtime import clock
+from authsite.platform.runtime.lines import as_one_line
 from authsite.sign_in.factors import notices
 from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.sign_in.methods.passkeys.names import name_of
 from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
 from authsite.sign_in.methods.recovery_codes.service import PURPOSE
 from authsite.sign_in.methods.totp.models import SECRET, TotpFactor
@@ -158,6 +160,7 @@ def _values(ctx: Context, id_: uuid.UUID, owner: Owner, draft: Draft) -> dict[st
         binding = Binding(SECRET, id_, user=owner.id)
         values["secret"] = ctx.services.sealing.seal(draft.secret, binding)
     elif isinstance(draft, PasskeyDraft):
+        values["name"] = as_one_line(draft.name) or name_of(draft.aaguid, None)
         require_storable(cast(Table, Passkey.__table__), values)
     else:
         known = {each.partition(".")[0] for each in ctx.services.sealing.macs(PURPOSE, b"")}
