@@ -80,7 +80,7 @@ def change_password(
         ctx,
         user,
         given,
-        lambda: _weaknesses(ctx, password, user.account),
+        lambda: _weaknesses(ctx, password, user.account, given),
         before_writing=lambda: (
             ctx.passwords.hash(password),
             may_mail_own_address(ctx, user.account),
@@ -97,7 +97,7 @@ def password_errors(
     ctx: Context, user: SignedInUser, given: ProofFields, password: str | None
 ) -> Sequence[FieldError]:
     """What `change_password` finds wrong with the fields that are there, for a refused request."""
-    weak = _weaknesses(ctx, password, user.account) if password else []
+    weak = _weaknesses(ctx, password, user.account, given) if password else []
     return [*missing_fields(ctx, user, given), *weak]
 
 
@@ -121,7 +121,16 @@ def choose_language(ctx: Context, account: Account, language: str) -> None:
     users.set_language(ctx, account.id, language, only_first=False)
 
 
-def _weaknesses(ctx: Context, password: str, account: Account) -> list[FieldError]:
+def _weaknesses(
+    ctx: Context, password: str, account: Account, given: ProofFields
+) -> list[FieldError]:
+    """The error of a new password that is easy to guess.
+
+    Without the current one no limit has counted yet, and to rate a password takes processor time:
+    then it counts as one that is rated while it is typed. Raises `TooManyAttempts`.
+    """
+    if given.current_password is None:
+        ctx.limits.count("password-check", ctx.limits.address)
     weak = policy.weakness(ctx.settings, ctx.passwords, password, account)
     return [weak] if weak else []
 

@@ -7,7 +7,7 @@ from authsite.guards.route_options import rules_of
 from authsite.platform.http.bodies import Body
 from tests.factor_pages.people import add_app
 from tests.support.pages import csrf_of, sign_in
-from tests.support.site import bearer
+from tests.support.site import PASSWORD, bearer
 from tests.support.walk import SETTINGS
 
 LONG = "x" * 5000
@@ -135,6 +135,17 @@ def test_a_refused_registration_counts_as_one(site_with):
     for status in (422, 422, 429):
         answer = site.http.post_json("/v1/register", body, status=status)
     assert answer.json["errors"][0]["code"] == "too_many_attempts"
+
+
+def test_a_new_password_without_the_present_one_counts_as_one_that_is_rated(site_with):
+    site = site_with(**SETTINGS | {"limits": "on", "limits.password-check": "2/hour"})
+    site.user(confirmed=True)
+    headers, path = bearer(site.login(site.client())["access_token"]), "/v1/user/password"
+    for body in ({"password": "password"}, {"password": "password", "more": "x"}):
+        site.http.put_json(path, body, headers=headers, status=422)
+    site.http.put_json(path, {"password": "password"}, headers=headers, status=429)
+    right = {"current_password": PASSWORD, "password": "green otter 31 rye"}
+    site.http.put_json(path, right, headers=headers, status="2*")
 
 
 def test_what_anyone_may_send_again_and_again_has_a_limit(everything):
