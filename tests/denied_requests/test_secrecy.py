@@ -2,7 +2,7 @@
 
 import json
 import re
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from sqlalchemy import select
@@ -91,3 +91,27 @@ def test_the_values_that_are_looked_for_are_seen(world, monkeypatch):
     CASES["token.verifier_wrong"](world)
     CASES["guard.not_valid"](world)
     assert {"V" * 43, "rt_REFRESH-marker"} <= sent.values
+
+
+HOSTILE = ["\0", "\x1b[31m\x9b2J\x07", "\u202eevil\u2066", "a\r\nb", "\ud800", "x" * 5000]
+
+
+@pytest.mark.parametrize("name", ["scope", "resource"])
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_hostile_text_is_stored_and_printed_in_escapes(world, tmp_path, text, name):
+    keys = world.site.client("personal")
+    sent = {**keys.form(grant_type="client_credentials"), name: f"a{text}"}
+    answer = world.site.http.post(
+        "/v1/oauth/token",
+        urlencode(sent, errors="surrogatepass"),
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        status="*",
+    )
+    world.notes.write()
+    with world.site.db() as db:
+        assert db.scalars(select(DeniedRequest)).all()
+    commands, id_ = Commands(world.site, tmp_path), answer.headers["X-Request-Id"]
+    for options in ((), ("--json",)):
+        shown = commands.run("explain", id_, *options).stdout
+        assert all(char.isprintable() or char == "\n" for char in shown)
+        assert len(shown) < 4000
