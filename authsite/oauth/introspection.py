@@ -254,7 +254,7 @@ def _keep_what_was_allowed(
 
     Its user has agreed to these data and to no others, whichever endpoint tells them. An address
     that is not confirmed is left out, as at the userinfo endpoint: an application would take it for
-    the person (trap 10).
+    the person.
     """
     if not unpack(facts).third_party:
         return

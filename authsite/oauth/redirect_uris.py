@@ -115,7 +115,7 @@ def check_readable(uri: str) -> None:
 
 
 def matches(registered: str, sent: str, client_type: str) -> bool:
-    """Whether the URI that a request has ``sent`` is this ``registered`` one (trap 2, trap 3)."""
+    """Whether the URI that a request has ``sent`` is this ``registered`` one."""
     if registered == sent:
         return True
     if client_type not in PROGRAM_TYPES or len(sent) > MAX_URI:

@@ -2,7 +2,7 @@
 
 Anyone can register a client, so what is never used goes after a day. If there are too many, one of
 them goes at once, and an application in the middle of a sign-in is the last: a flood of
-registrations displaces itself (trap 21).
+registrations displaces itself.
 """
 
 from collections.abc import Iterator, Mapping

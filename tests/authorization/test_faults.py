@@ -182,7 +182,7 @@ def test_the_redirect_uri_may_be_left_out_if_there_is_one_and_no_openid(issuer, 
 
 
 def test_pkce_is_optional_where_the_client_may_do_without(issuer, ann):
-    """Trap 12: optional for a server alone, and a method without a challenge is refused."""
+    """Optional for a server alone, and a method without a challenge is refused."""
     old = application(issuer, pkce_optional=True)
     none = {"code_challenge": None, "code_challenge_method": None}
     assert code_for(issuer, old, **none)
@@ -191,7 +191,6 @@ def test_pkce_is_optional_where_the_client_may_do_without(issuer, ann):
 
 
 def test_an_unknown_scope_is_ignored_with_openid(issuer, app, ann):
-    """Trap 14."""
     assert code_for(issuer, app, scope="openid groups unheard-of")
     page = authorize(issuer, app, scope="openid groups unheard-of phone")
     assert "unheard-of" not in page.html.find("ul", class_="scopes").text

@@ -45,7 +45,7 @@ def session_ids(site):
 
 @pytest.mark.parametrize("asked", REAUTHENTICATION)
 def test_a_sign_in_satisfies_it(issuer, app, ann, asked):
-    """Trap 6, and trap 7: the session keeps its row."""
+    """The session keeps its row."""
     code_for(issuer, app)
     before = session_ids(issuer)
     answer = authorize(issuer, app, **asked)
@@ -145,7 +145,7 @@ def test_max_age_counts_from_the_sign_in(issuer, ann, frozen):
 
 
 def test_a_sign_in_at_a_provider_that_was_asked_satisfies_it_however_old_it_is(issuer, ann):
-    """The provider did not ask the user again: its time is that of long ago (trap 6)."""
+    """The provider did not ask the user again: its time is that of long ago."""
     ours = application(issuer, first_party=True)
     sign_in(issuer)
     target = at_of(authorize(issuer, ours, prompt="login"))

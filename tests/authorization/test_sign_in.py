@@ -125,7 +125,7 @@ def test_a_provider_that_is_unknown_leads_to_the_login_page(issuer, app):
 
 
 def test_a_provider_that_does_not_ask_again_satisfies_prompt_login(provider):
-    """Trap 6: its ``auth_time`` may be hours ago."""
+    """Its ``auth_time`` may be hours ago."""
     site, fake = provider
     fake.claims["auth_time"] = int(time.time()) - 7200
     ours = application(site, first_party=True)

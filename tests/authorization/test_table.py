@@ -124,7 +124,7 @@ def test_more_is_asked_for_again(issuer, app, ann):
 
 
 def test_offline_access_needs_no_prompt_and_is_asked_for_once(issuer, app, ann):
-    """Trap 9: it is neither dropped without ``prompt=consent`` nor asked for each time."""
+    """It is neither dropped without ``prompt=consent`` nor asked for each time."""
     scope = "openid offline_access"
     tokens = redeemed(issuer, app, code_for(issuer, app, scope=scope))
     assert tokens["scope"] == scope
@@ -166,7 +166,7 @@ def test_a_program_needs_a_press_each_time(issuer, ann, uri):
 
 
 def test_an_address_that_is_not_confirmed(issuer, app):
-    """Trap 10: the page comes before the application sees anything."""
+    """The page comes before the application sees anything."""
     issuer.user()
     sign_in(issuer)
     page = authorize(issuer, app)

@@ -47,7 +47,7 @@ def stored(site):
     ],
 )
 def test_a_post_leads_to_the_same_get(issuer, app, ann, headers):
-    """Trap 25: a form of another site comes without our cookies."""
+    """A form of another site comes without our cookies."""
     code_for(issuer, app)
     answer = post(issuer, parameters(app), headers)
     assert answer.status_int == 303
@@ -176,7 +176,7 @@ def test_the_rows_hold_whatever_asks(issuer, app, ann, fetched):
 
 
 def test_a_redirect_from_a_form_of_ours_is_a_page(issuer, app, ann):
-    """Trap 1: also where only the header of the browser tells."""
+    """Also where only the header of the browser tells."""
     code_for(issuer, app)
     answer = authorize(issuer, app, headers={"Sec-Fetch-Site": "same-origin"})
     assert answer.status_int == 200

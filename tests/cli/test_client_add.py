@@ -72,7 +72,7 @@ def test_the_client_is_what_the_application_needs(commands, name):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_files_say_where_the_keys_are_and_which_algorithm_it_is(commands, name):
-    """Trap 13: an application that has to be told expects HS256, or looks for no keys."""
+    """An application that has to be told expects HS256, or looks for no keys."""
     made = add(commands, name)
     shown = commands.json("client", "show", made["client_id"])
     assert shown["id_token_signed_response_alg"] == "RS256"

@@ -106,7 +106,7 @@ def test_a_token_must_be_for_this_resource(server, ask, claims, status, error):
 def test_a_resource_may_be_written_as_libraries_write_it(
     server, verifier_of, written, registered, same
 ):
-    """Trap 18: they add a slash to a URL without a path, or take it away."""
+    """They add a slash to a URL without a path, or take it away."""
     server.respond = lambda request: active(request, aud=registered)
     with contextlib.nullcontext() if same else pytest.raises(InvalidToken):
         verifier_of(server.url).verify("at_1", resource=ProtectedResource(written, ISSUER))

@@ -115,7 +115,7 @@ def test_the_server_is_a_part_of_authsite(place, guarded, python, person, tmp_pa
 
 
 def test_a_server_whose_url_has_no_path(place, environment, python, typescript, person, tmp_path):
-    """Trap 18: libraries add a slash to such a resource, and authsite takes both."""
+    """Libraries add a slash to such a resource, and authsite takes both."""
     ann, server = person(), Server.of_guide(place, environment, "notes", "at-the-top", path="")
     options = 'stateless_http=True, streamable_http_path="/"'
     server.file.write_text(server.file.read_text().replace("stateless_http=True", options))

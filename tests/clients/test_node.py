@@ -46,7 +46,7 @@ def test_openid_client_signs_in_refreshes_and_signs_out(place, running, person, 
         assert "claims" in found, found
         assert found["claims"]["sub"] == found["userinfo"]["sub"] == ann.id
         assert found["userinfo"]["email"] == ann.email
-        for claim in ("iss", "sub", "aud", "auth_time", "sid"):  # trap 15
+        for claim in ("iss", "sub", "aud", "auth_time", "sid"):
             assert found["refreshed"][claim] == found["claims"][claim]
 
         ann.page.goto(f"{url}/logout")

@@ -115,7 +115,7 @@ def test_a_malformed_verifier_is_refused(site, wrong):
 
 
 def test_a_verifier_for_a_code_without_challenge_is_refused(site):
-    """Trap 12: a lost challenge is a downgrade (RFC 9700, section 4.8.2)."""
+    """A lost challenge is a downgrade (RFC 9700, section 4.8.2)."""
     app = application(site)
     code = code_of(site, app, verifier=None)
     assert redeem(site, app, code, 400)["error"] == "invalid_grant"
@@ -157,7 +157,7 @@ def test_the_row_of_a_code_may_be_gone(site):
 
 
 def test_a_code_of_another_client_changes_nothing(site):
-    """Trap 5: the client is checked first, also where the code was used."""
+    """The client is checked first, also where the code was used."""
     app, other = application(site), application(site)
     code = code_of(site, app)
     redeem(site, other, code, 400)
@@ -169,7 +169,7 @@ def test_a_code_of_another_client_changes_nothing(site):
 
 
 def test_a_second_use_ends_the_tokens_of_the_first_one(site):
-    """Trap 5: the family has the id of the code."""
+    """The family has the id of the code."""
     app = application(site)
     code = code_of(site, app)
     tokens = redeem(site, app, code)

@@ -128,7 +128,7 @@ def test_oidcc_codereuse(suite, ann):
 
 @pytest.mark.slow
 def test_oidcc_codereuse_30seconds(suite, ann):
-    """The tokens of the first use end (trap 5); the suite waits as long before the second one."""
+    """The tokens of the first use end; the suite waits as long before the second one."""
     _, back = suite.authorize(ann)
     tokens = suite.redeem(back["code"]).json()
     time.sleep(30)
@@ -144,7 +144,7 @@ def test_oidcc_server_client_secret_post(suite, ann):
 
 
 def test_oidcc_refresh_token(suite, new_browser):
-    """Section 12: `iss`, `sub`, `aud` and `auth_time` are those of the first ID token (trap 15)."""
+    """Section 12: `iss`, `sub`, `aud` and `auth_time` are those of the first ID token."""
     browser = new_browser()
     tokens, first = suite.sign_in(browser, scope=ALL, prompt="consent")
     answer = suite.refresh(tokens["refresh_token"])

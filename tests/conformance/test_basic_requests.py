@@ -29,7 +29,7 @@ def test_oidcc_display_popup(suite, new_browser):
 
 
 def test_oidcc_prompt_login(suite, new_browser):
-    """Trap 6: the login page comes once more, and not for ever."""
+    """The login page comes once more, and not for ever."""
     browser = new_browser()
     _, first = suite.sign_in(browser)
     time.sleep(1.1)
@@ -132,7 +132,7 @@ def test_oidcc_ensure_registered_redirect_uri(suite, ann):
 
 
 def test_oidcc_ensure_post_request_succeeds(suite, ann):
-    """Trap 25: a POST from another site has no cookie, and is led to a GET."""
+    """A POST from another site has no cookie, and is led to a GET."""
     sent = suite.request()
     fields = "".join(f'<input name="{name}" value="{value}">' for name, value in sent.items())
     target = suite.metadata["authorization_endpoint"]

@@ -166,7 +166,7 @@ def test_select_account_leads_on_or_to_another_account(site):
     "uri", [f"{CALLBACK}?code=a%22b&state=x;y=1&iss=z", "com.example.wiki:/x?code=1"]
 )
 def test_trap_1_the_page_that_leads_on_is_no_redirect(site, uri):
-    """Trap 1: browsers apply ``form-action`` to each redirect after a form."""
+    """Browsers apply ``form-action`` to each redirect after a form."""
     page = site.http.get(f"/lead?{urlencode({'uri': uri})}", status=200)
     assert page.html.select_one("meta[http-equiv=refresh]")["content"] == f"0;url={uri}"
     assert page.html.select_one("main a.button")["href"] == uri

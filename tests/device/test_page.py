@@ -120,7 +120,7 @@ def test_an_answered_code_and_an_expired_one(site):
 
 
 def test_guesses_are_limited_for_the_user_and_the_address(site_with):
-    """Trap 24: a right code, even one that is answered, gives no guess back."""
+    """A right code, even one that is answered, gives no guess back."""
     site = site_with(**OPENID, limits="on", **{"limits.device_code": "3/15 minutes"})
     site.user(confirmed=True)
     site.user("bob@example.com", confirmed=True)

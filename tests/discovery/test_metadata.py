@@ -154,7 +154,7 @@ def test_clients_may_cache_it_for_minutes(site):
 
 @pytest.mark.parametrize("listed", ["", "https://app.example"])
 def test_trap_17_scripts_of_every_origin_may_read_it_and_its_errors(site_with, listed):
-    """Trap 17: CORS was missing at discovery."""
+    """CORS was missing at discovery."""
     site = site_with(cors_origins=listed)
     for origin in ("https://app.example", "https://other.example", "null"):
         sent = {"Origin": origin}

@@ -96,14 +96,12 @@ def test_nor_is_an_address_in_any_notation(signed_in, there, host):
 
 
 def test_the_name_is_resolved_once(signed_in, there):
-    """Trap 20."""
     """A name that leads elsewhere the second time (rebinding) has no second time."""
     assert authorize(signed_in, there.application).status_int == 200
     assert there.resolves["asked"].count(HOST) == 1
 
 
 def test_a_redirect_is_not_followed(signed_in, there):
-    """Trap 20."""
     there.status, there.headers = 302, {"Location": "https://169.254.169.254/latest/meta-data"}
     reason, why = refused(signed_in, there.application)
     assert (reason, there.fetched) == ("document_unreachable", 1)
@@ -209,7 +207,7 @@ def test_what_describes_no_client(signed_in, there, changed, why):
     ids=str,
 )
 def test_what_we_lack_is_ignored(signed_in, there, changed):
-    """Trap 26: real documents name grants and ways to authenticate that are not here."""
+    """Real documents name grants and ways to authenticate that are not here."""
     there.document |= changed
     answer = authorize(signed_in, there.application)
     assert answer.status_int == 200

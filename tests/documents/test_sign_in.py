@@ -72,7 +72,7 @@ def test_the_whole_way(issuer, ann, there):
 
 
 def test_the_other_endpoints_fetch_nothing(issuer, there):
-    """Trap 20: nor does the page before the login, as `test_the_whole_way` shows."""
+    """Nor does the page before the login, as `test_the_whole_way` shows."""
     form = {"grant_type": "authorization_code", "code": "ac_x", "client_id": there.url}
     assert issuer.http.post("/v1/oauth/token", form, status=401).json["error"] == "invalid_client"
     issuer.http.post("/v1/oauth/revoke", {"token": "at_x", "client_id": there.url}, status=401)

@@ -45,7 +45,7 @@ def allowed(answer):
 @pytest.mark.control("S10")
 @pytest.mark.parametrize("path", OPENED)
 def test_trap_17_a_browser_client_s_scripts_read_answers_and_errors(site, path):
-    """Trap 17: CORS was missing at the token endpoint, on errors above all."""
+    """CORS was missing at the token endpoint, on errors above all."""
     add_client(site)
     keys = site.client()
     site.user()

@@ -108,7 +108,7 @@ def test_h4_each_wrong_current_password_is_on_record(site):
 
 
 def test_wrong_current_passwords_lock_neither_logins_nor_other_sign_ins(site):
-    """Trap 16: one counter has one use, so a stolen token cannot spend the owner's attempts."""
+    """One counter has one use, so a stolen token cannot spend the owner's attempts."""
     stolen = site.login(site.keys)["access_token"]
     own = site.login(site.keys)["access_token"]
     assert [change_password(site, stolen).status_int for _ in range(6)] == [422] * 5 + [429]
@@ -118,7 +118,7 @@ def test_wrong_current_passwords_lock_neither_logins_nor_other_sign_ins(site):
 
 
 def test_failed_logins_do_not_lock_the_current_password(site):
-    """Trap 16: strangers who lock logins do not lock what the signed-in user may do."""
+    """Strangers who lock logins do not lock what the signed-in user may do."""
     token = site.login(site.keys)["access_token"]
     seen = [site.try_login(site.keys, address=f"198.51.100.{n}").status_int for n in range(6)]
     assert seen == [400] * 5 + [429]

@@ -197,7 +197,7 @@ def test_the_resource_is_kept_for_the_second_step(site):
     resource(site, REPORTS, "a")
     token = begin(site, resource=REPORTS)["mfa_token"]
     assert go_on(site, token, status=400, resource=f"{REPORTS}other")["error"] == "invalid_target"
-    go_on(site, token, resource=REPORTS.rstrip("/"))  # the same resource, as trap 18 says
+    go_on(site, token, resource=REPORTS.rstrip("/"))  # the same resource
     [family] = families(site)
     assert REPORTS in family.facts
 

@@ -122,7 +122,7 @@ def test_every_field_is_given_shown_replaced_and_removed(site, run):
 
 
 def test_pkce_is_optional_for_a_server_alone(run):
-    """Trap 12: an application that cannot have it must have a secret."""
+    """An application that cannot have it must have a secret."""
     made = created(run, "server", "--pkce", "optional")
     assert run("show", made["client_id"])["pkce"] == "optional"
     for client_type in ("browser", "native"):

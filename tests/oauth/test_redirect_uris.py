@@ -123,7 +123,7 @@ def test_what_every_type_may_register(client_type, uri):
     ],
 )  # fmt: skip
 def test_what_no_type_may_register(client_type, uri, advice):
-    """Trap 3: the URI is parsed when it is registered."""
+    """The URI is parsed when it is registered."""
     with pytest.raises(ValueError, match=advice):
         check(uri, client_type)
 
@@ -168,7 +168,7 @@ def test_a_scheme_without_a_dot_is_listed_in_the_settings():
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
 @pytest.mark.parametrize("registered_port", ["", ":7777"])
 def test_a_program_on_loopback_has_any_port(host, registered_port):
-    """Trap 2: any port, and nothing else, for native clients alone."""
+    """Any port, and nothing else, for native clients alone."""
     registered = f"http://{host}{registered_port}/callback?x=1"
     for port in ("", ":1", ":3000", ":65535"):
         assert matches(registered, f"http://{host}{port}/callback?x=1", NATIVE)
@@ -207,7 +207,7 @@ def test_a_program_on_loopback_has_any_port(host, registered_port):
     ],
 )  # fmt: skip
 def test_the_whole_text_is_compared(client_type, sent):
-    """Trap 3: no prefix, no normal form."""
+    """No prefix, no normal form."""
     assert matches(WEB, WEB, client_type)
     assert not matches(WEB, sent, client_type)
 

@@ -52,7 +52,7 @@ def machine(site, uri, status=200, **form):
     ],
 )
 def test_trap_18_scheme_and_host_without_case_and_an_empty_path_is_a_slash(site, keys, sent):
-    """Trap 18: clients add a slash to the URI of a resource, or leave it out."""
+    """Clients add a slash to the URI of a resource, or leave it out."""
     site.login(keys, resource=sent)
     assert audiences(site) == [MCP]
 

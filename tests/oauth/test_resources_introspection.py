@@ -106,7 +106,7 @@ def test_a_third_party_learns_from_its_own_token_what_its_scopes_name(site_with)
 
 
 def test_a_third_party_learns_no_address_that_is_not_confirmed(site):
-    """Trap 10: it would take the address for the person, whichever endpoint tells it."""
+    """It would take the address for the person, whichever endpoint tells it."""
     site.user()
     keys, tokens = tokens_of(site, "email groups", **THIRD)
     for kind in ("access_token", "refresh_token"):

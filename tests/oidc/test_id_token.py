@@ -81,7 +81,7 @@ def test_no_claim_is_null(provider):
 
 
 def test_a_refresh_says_the_same_of_the_sign_in(frozen, provider):
-    """Trap 15: from the family, never from now; no nonce (OpenID Connect Core 1.0, 12.2)."""
+    """From the family, never from now; no nonce (OpenID Connect Core 1.0, 12.2)."""
     app = application(provider, id_token_lifetime=600)
     answer = redeem(provider, app, code_of(provider, app, nonce="n"))
     first = claims_of(answer["id_token"])
@@ -114,7 +114,7 @@ def test_a_family_without_a_code_gets_no_id_token(provider):
 
 
 def test_the_claims_of_the_user_may_be_in_the_id_token(provider):
-    """Trap 10: some applications only read the ID token."""
+    """Some applications only read the ID token."""
     plain, both = application(provider), application(provider, claims_in_id_token=True)
     scope = "openid email profile"
     claims = claims_of(redeem(provider, plain, code_of(provider, plain, scope))["id_token"])

@@ -80,7 +80,7 @@ def test_each_scope_gives_its_claims(provider, scope, claims):
 
 
 def test_an_address_that_is_not_confirmed_is_not_shown(provider):
-    """Trap 10: an application takes the address for the person."""
+    """An application takes the address for the person."""
     token = token_of(provider)
     change_user(provider, email_verified_at=None, username=None)
     answer = ask(provider, token).json
@@ -96,7 +96,7 @@ def test_without_a_username_the_confirmed_address_is_preferred(provider):
 
 
 def test_groups_are_always_a_list(provider):
-    """Trap 14: also of one group, and of none."""
+    """Also of one group, and of none."""
     token, services = token_of(provider, "openid groups"), provider.app.registry["authsite"]
     assert ask(provider, token).json["groups"] == []
     user_id = session_of(provider).user_id
@@ -157,7 +157,7 @@ def test_without_openid_connect_there_is_no_userinfo(site_with):
 
 
 def test_what_is_below_it_is_not_found_as_json(provider):
-    """Trap 11: Grafana asks for ``{userinfo}/emails``, and cannot read a page."""
+    """Grafana asks for ``{userinfo}/emails``, and cannot read a page."""
     told = provider.http.get(f"{PATH}/emails", headers=bearer(token_of(provider)), status=404)
     assert told.content_type == "application/json"
     assert told.json["message"]

@@ -196,7 +196,7 @@ def test_m4_the_resend_button_does_not_flood_a_pending_address(site_with, frozen
 
 
 def test_a_taken_address_counts_no_mail(site_with):
-    """Trap 16: without `prevent-enumeration` no mail goes out, so none is counted."""
+    """Without `prevent-enumeration` no mail goes out, so none is counted."""
     site = site_with(limits="on")
     site.user()
     site.user("bob@example.com")

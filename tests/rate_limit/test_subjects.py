@@ -69,7 +69,7 @@ def test_l7_a_browser_is_recognized_under_every_name(site_with, frozen):
 
 
 def test_no_login_name_counts_for_another_user(site_with, frozen):
-    """Trap 16: what a stranger types as a name never draws on the count of a user."""
+    """What a stranger types as a name never draws on the count of a user."""
     site = site_with(**LIMITS, **NAMES)
     user, keys = site.user(**ANN), site.client()
     for text in (str(user.id), f"user {user.id}", f"?user {user.id}"):

@@ -61,8 +61,8 @@ def found_out(site):
     [issuer] = about["authorization_servers"]
     metadata = site.http.get(f"{issuer}/.well-known/oauth-authorization-server").json
     assert metadata["issuer"] == issuer
-    assert metadata["code_challenge_methods_supported"] == ["S256"]  # trap 19
-    assert "none" in metadata["token_endpoint_auth_methods_supported"]  # trap 26
+    assert metadata["code_challenge_methods_supported"] == ["S256"]
+    assert "none" in metadata["token_endpoint_auth_methods_supported"]
     assert metadata["authorization_response_iss_parameter_supported"] is True
     assert metadata["client_id_metadata_document_supported"] is True
     return told["scope"], metadata

@@ -182,7 +182,7 @@ def test_the_metadata_name_the_endpoint_while_it_is_there(site_with, issuer):
         found = issuer.http.get(f"{BASE}/.well-known/{name}").json
         assert found["registration_endpoint"] == f"{BASE}{PATH}"
         assert "none" in found["token_endpoint_auth_methods_supported"]
-        assert found["code_challenge_methods_supported"] == ["S256"]  # trap 19
+        assert found["code_challenge_methods_supported"] == ["S256"]
 
 
 @pytest.mark.parametrize("settings", [OPENID, {**OPEN, "openid": "off"}])

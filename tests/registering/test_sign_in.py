@@ -136,7 +136,7 @@ def test_what_is_never_used_goes_after_a_day(issuer, ann, frozen):
 
 @pytest.mark.both_databases
 def test_a_flood_displaces_itself_and_nobody_else(site_with):
-    """Trap 21: honest clients get in all the same, also one in the middle of its sign-in."""
+    """Honest clients get in all the same, also one in the middle of its sign-in."""
     limits = {"limits": "on", "limits.registration-total": "5/day"}
     site = site_with(**OPEN, **limits)
     site.user(confirmed=True)

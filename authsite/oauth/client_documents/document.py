@@ -62,7 +62,7 @@ def _object(body: bytes) -> dict[str, Any]:
 
 
 def _check_methods(values: Mapping[str, Any]) -> None:
-    """Of the ways to authenticate that are named, one must be ``none`` (trap 26)."""
+    """Of the ways to authenticate that are named, one must be ``none``."""
     named = _texts(values.get("token_endpoint_auth_method"))
     for name in _METHODS:
         named |= _texts(values.get(name))

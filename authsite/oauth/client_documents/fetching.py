@@ -1,7 +1,7 @@
 """Fetch a document from the host that a stranger has named.
 
 The request goes to public addresses alone, follows no redirect, and ends after five seconds
-(`outbound`; trap 20).
+(`outbound`).
 """
 
 import re

@@ -20,7 +20,7 @@ class SpentCode(NamedTuple):
 
 
 def _spend_query() -> PreparedQuery[SpentCode]:
-    """UPDATE of the code, unless it is spent: of concurrent requests, one succeeds (trap 4)."""
+    """UPDATE of the code, unless it is spent: of concurrent requests, one succeeds."""
     columns = AuthorizationCode.__table__.c
     unchanged = (
         select(User.id)

@@ -1,7 +1,7 @@
 """The claims about a user (OpenID Connect Core 1.0, section 5.1), and those that others add.
 
 A claim without a value is left out. An e-mail address is only shown while it is confirmed: an
-application takes the address for the person (trap 10).
+application takes the address for the person.
 """
 
 from collections.abc import Callable, Collection, Mapping

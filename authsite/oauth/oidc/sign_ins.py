@@ -1,7 +1,7 @@
 """The ID token about a sign-in (OpenID Connect Core 1.0, sections 2 and 12.2).
 
 What it says of the sign-in comes from the code, and at a refresh from the token family; only the
-times of the token itself are new (trap 15).
+times of the token itself are new.
 """
 
 from base64 import urlsafe_b64encode

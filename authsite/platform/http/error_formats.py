@@ -49,7 +49,7 @@ def collect_formats(event: ApplicationCreated) -> None:
     """At start-up: collect the formats that routes state, and those of paths and their folders.
 
     Only own routes count for paths. A folder whose routes differ has "html", but "json" if none of
-    them is a page: programs ask there (trap 11).
+    them is a page: programs ask there.
     """
     registry = event.app.registry
     http: HttpApplication = registry["authsite.http"]

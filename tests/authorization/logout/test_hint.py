@@ -53,7 +53,7 @@ def test_the_tokens_of_the_session_end(issuer, app, tokens):
 
 
 def test_trap_8_an_expired_hint_is_as_good(frozen, issuer, app, tokens):
-    """Trap 8: the signature counts, ``exp`` does not."""
+    """The signature counts, ``exp`` does not."""
     frozen.advance(2 * 3600)
     answer = ask(issuer, hint_of(tokens))
     assert (answer.status_int, answer.location) == (303, f"{GOODBYE}?state=st-9")

@@ -22,7 +22,7 @@ from tests.support.statements import counted
 
 
 def test_trap_1_after_the_button_a_page_leads_back(issuer, app, tokens):
-    """Trap 1: ``form-action`` holds for each hop after a form; so 200, never a redirect."""
+    """``form-action`` holds for each hop after a form; so 200, never a redirect."""
     done = press(issuer, ask(issuer, client_id=app.client_id))
     assert done.status_int == 200
     assert "Location" not in done.headers
@@ -56,7 +56,7 @@ def test_with_no_parameters_the_page_asks(issuer, app, tokens, query):
 
 
 def test_trap_25_a_post_of_another_site_is_led_to_the_same_get(issuer, app, tokens):
-    """Trap 25: it comes without the cookie, and the GET has it."""
+    """It comes without the cookie, and the GET has it."""
     other = TestApp(issuer.app)
     form = sent(hint_of(tokens))
     answer = other.post(PATH, form, headers={"Origin": "https://app.example.org"}, status=303)

@@ -23,7 +23,7 @@ def routes(site):
 
 @pytest.mark.parametrize("path", [OAUTH, OPENID])
 def test_the_document_field_by_field(provider_with, path):
-    """Trap 19 and 26: S256 and `none` are in both documents."""
+    """S256 and `none` are in both documents."""
     site = provider_with(scopes="notes:read: Read", languages="de en")
     answer = site.http.get(path)
     Described(site).fits(answer, "GET", path)

@@ -107,7 +107,7 @@ def test_by_hand_alone_the_task_never_rotates(provider_with, frozen):
 
 
 def test_clients_that_remember_keys_for_a_day_know_every_key_that_signs(provider_with, frozen):
-    """Trap 16: relying parties cache keys for hours; two processes sign during some rotations."""
+    """Relying parties cache keys for hours; two processes sign during some rotations."""
     provider = provider_with(signing_key_rotation="2d")
     ours, other = services_of(provider), another_process(provider)
     caches = [[0.0, set()] for _ in range(6)]  # of clients: when to fetch again, known ids

@@ -1,4 +1,4 @@
-"""Consent in Chromium: the form leads to the application, whatever its origin (trap 1)."""
+"""Consent in Chromium: the form leads to the application, whatever its origin."""
 
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -74,7 +74,7 @@ def landed(person, uri):
 
 @pytest.mark.parametrize("number", [0, 1], ids=["another host", "a program"])
 def test_trap_1_allowing_leads_to_the_application(ann, served, others, number):
-    """Trap 1: Chromium applies form-action to every hop after a form."""
+    """Chromium applies form-action to every hop after a form."""
     app = application(served[1], redirect_uris=[f"{others[number]}/callback"])
     ask(ann, app)
     ann.sees("Allow Wiki?")
@@ -93,7 +93,7 @@ def test_trap_1_allowing_leads_to_the_application(ann, served, others, number):
 
 
 def test_trap_1_not_allowing_leads_there_too(ann, served, others):
-    """Trap 1: also with an error."""
+    """Also with an error."""
     app = application(served[1], redirect_uris=[f"{others[0]}/callback"])
     ask(ann, app)
     ann.press("Do not allow")
@@ -101,7 +101,7 @@ def test_trap_1_not_allowing_leads_there_too(ann, served, others):
 
 
 def test_trap_1_a_private_use_scheme_has_a_button(ann, served):
-    """Trap 1: a browser may ask before it opens a program, or need a click."""
+    """A browser may ask before it opens a program, or need a click."""
     app = application(served[1], "native", redirect_uris=[PRIVATE])
     ask(ann, app)
     ann.press("Allow")

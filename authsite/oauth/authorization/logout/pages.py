@@ -89,8 +89,7 @@ def _ends_by_hint(request: Request, logout: Logout) -> bool:
 def end_or_redirect(request: Request) -> Response:
     """End the session of the browser if our form says so; lead any other POST to the same GET.
 
-    A form of another site comes without our cookies (``SameSite=Lax``), and the GET has them (trap
-    25).
+    A form of another site comes without our cookies (``SameSite=Lax``), and the GET has them.
     """
     ring.require_signers(request.authsite.ctx)
     pairs = form_pairs(request)

@@ -60,7 +60,7 @@ def check(ctx: Context, sent: Parameters) -> Logout:
     """The request, if everything in it is right. Raises `LogoutRefused`, and SQLAlchemy's errors.
 
     The hint is signed by this service, whenever it has expired: a user must not be kept signed in
-    because the application was idle (trap 8).
+    because the application was idle.
     """
     values = sent.values
     if sent.repeated:
