@@ -56,7 +56,7 @@ PHRASES = {
     r"\b(?:since|because|than|but|to) who (?:has|knows|may|reads|lost)\b": "a noun before who",
     r"(?:^|[.] )who (?:holds|takes|loses|lost) |: who (?:has|holds) ": "a noun before who",
     r"(?:^|[.:;] )what is (?:no|not) ": "a noun as the subject",
-    r"\btrap \d|\b[AB][12]-[A-Z]\w*\d": "the reason: the list with this number is elsewhere",
+    r"\b[Tt]raps? S?\d|\b[AB][12]-[A-Z]\w*\d": "the reason: the list with this number is elsewhere",
 }
 
 

@@ -112,7 +112,7 @@ def test_without_a_session_prompt_none_does_not_lead_to_the_provider(corp):
 
 @pytest.mark.parametrize("length", [0, 1500], ids=["short", "stored"])
 def test_two_tabs_come_back_each_to_its_own_application(corp, length):
-    """Trap S5: the ways do not replace each other; a long ``next`` is stored for each."""
+    """The ways do not replace each other; a long ``next`` is stored for each."""
     fake, site = corp
     wiki = application(site, name="Wiki", first_party=True)
     shop = application(

@@ -121,7 +121,7 @@ def test_a_link_that_began_before_the_sign_ins_ended_links_nothing(site_of, goog
 
 @pytest.mark.both_databases
 def test_s7_the_last_way_to_sign_in_stays_and_every_usable_one_counts(site_of, google, github):
-    """Trap S7: a password or another identity of a provider in the settings; nothing else."""
+    """A password or another identity of a provider in the settings; nothing else."""
     site = site_of(google, github)
     ann = site.user(confirmed=True)
     sign_in(site)

@@ -1,4 +1,4 @@
-"""What recovers an account removes the identities that an intruder may have linked (trap S8)."""
+"""What recovers an account removes the identities that an intruder may have linked."""
 
 import re
 

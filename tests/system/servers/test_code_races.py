@@ -53,7 +53,7 @@ def wait_for_keys(server):
 
 
 def test_of_racers_with_one_code_one_gets_tokens_which_the_others_end(two):
-    """Traps 4 and 5: one conditional UPDATE; the family has the id of the code."""
+    """One conditional UPDATE; the family has the id of the code."""
     site, number = two.site, volume(25, 500)
     app = application(site)
     session = session_of(site)
