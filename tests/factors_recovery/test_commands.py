@@ -84,7 +84,7 @@ def test_a_reset_removes_all_ends_the_sign_ins_mails_and_records_why(site, comma
 def test_a_reset_needs_one_line_of_reason(site, commands, reason):
     factors.add_totp(site, site.ann)
     said = commands.run("user", "reset-factors", ANN, "--reason", reason, status=1).stderr
-    assert "one line of 1 to 200 characters" in said
+    assert "one line" in said
     assert factors.left(site, site.ann)["totp"] == 1
 
 

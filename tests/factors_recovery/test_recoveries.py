@@ -107,7 +107,7 @@ def test_the_mail_names_the_factors_that_stay(site, frozen, days):
     site.mails()
     reset(site)
     [mail] = site.mails()
-    for words in ("authenticator app stays", "passkeys stay"):
+    for words in ("Authenticator app, added on", "Passkey “Key”, added on"):
         assert (words in text_of(mail)) == (days == 8)
 
 

@@ -155,10 +155,10 @@ def test_revisions_ascend_since_a_feature_compares_them():
 
 def test_a_process_that_does_not_know_a_used_feature_is_not_ready_and_goes_on(new, known):
     add(new, NAME)
-    new.app.registry["authsite.monitoring"].problems.forget()
+    new.app.registry["authsite.monitoring"].health.forget()
     assert new.http.get("/readyz").json["problems"] == []
     add(new, "of-the-future")
-    new.app.registry["authsite.monitoring"].problems.forget()
+    new.app.registry["authsite.monitoring"].health.forget()
     answer = new.http.get("/readyz", status=503)
     assert answer.json["problems"] == ["unknown feature: of-the-future"]
     assert new.http.get("/healthz").status_int == 200

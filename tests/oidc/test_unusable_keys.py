@@ -91,7 +91,9 @@ def test_userinfo_says_that_it_is_unavailable(site, tokens, lose):
 def test_the_authorization_endpoint_answers_with_a_page(site, app, lose):
     """No person comes back to an application with a code that it cannot redeem."""
     lose()
-    for changed in ({}, {"prompt": "none"}, {"prompt": "login"}):
+    silent = authorize(site, app, prompt="none")
+    assert answer_of(silent)["error"] == "temporarily_unavailable"
+    for changed in ({}, {"prompt": "login"}):
         page = authorize(site, app, **changed)
         assert (page.status_int, page.content_type) == (503, "text/html")
         assert "Location" not in page.headers

@@ -56,7 +56,7 @@ def test_a_cleanup_is_one_log_line_with_a_count_for_each_part(site):
         "mails": 0, "former_addresses": 0, "released_usernames": 0,
         "used_ids": 0, "stored_requests": 0,
         "signing_keys": 0,
-        "authorization_codes": 0, "device_codes": 0, "remembered_browsers": 0,
+        "authorization_codes": 0, "denied_requests": 0, "device_codes": 0, "remembered_browsers": 0,
         "users": 0, "unconfirmed": 0, "invitations": 0, "unused_clients": 0,
         "counters": 0, "audit": 0,
     }  # fmt: skip

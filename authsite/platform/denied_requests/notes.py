@@ -91,10 +91,11 @@ class DeniedRequests:
                 break
         if not rows:
             return
-        newest = select(func.max(DeniedRequest.id)).scalar_subquery()
         try:
             with self._database.autocommit.connect() as connection:
                 connection.execute(insert(DeniedRequest), rows)
+                # Read first: with a value in its condition the DELETE uses the index.
+                newest = connection.execute(select(func.max(DeniedRequest.id))).scalar_one()
                 connection.execute(
                     delete(DeniedRequest).where(DeniedRequest.id <= newest - MAX_ROWS)
                 )

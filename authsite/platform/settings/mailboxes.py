@@ -7,7 +7,7 @@ from .values import single_line
 
 MAX_NAME = 200  # characters
 _ADDRESS = re.compile(r"[!#-'*+/-9=?A-Z^-~.-]{1,64}@[A-Za-z0-9._-]{1,253}")
-_NAMED = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^"<>@]*?))\s*<([^<>\s]+)>\s*')
+_NAMED = re.compile(r'(?:"((?:[^"\\]|\\.)*)" *|([^"<>@]*))<([^<>\s]+)>')
 _SPECIAL = re.compile(r'[][()<>@,:;.\\"]')  # RFC 5322, section 3.2.3
 
 
@@ -30,14 +30,15 @@ def mailbox(text: str) -> Mailbox:
 
     Quotes around the name are optional, whatever it has: ``Dr. Smith: Co <a@example.org>``.
     """
+    text = text.strip()
     parts = _NAMED.fullmatch(text)
-    quoted, plain, address = parts.groups() if parts else (None, "", text.strip())
+    quoted, plain, address = parts.groups() if parts else (None, "", text)
     if not _ADDRESS.fullmatch(address):
         raise ValueError(
             "give one address: noreply@example.org, My site <noreply@example.org>, or a name in"
             ' quotes, "My site" <noreply@example.org>'
         )
-    name = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+    name = plain.strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
     return Mailbox(single_line(MAX_NAME)(name), address)
 
 
