@@ -4,6 +4,7 @@ import copy
 import json
 import random
 import time
+from decimal import Decimal
 from uuid import uuid4
 
 import cbor2
@@ -180,6 +181,20 @@ def test_cbor_that_is_deep_or_says_that_it_is_large_costs_nothing(site, ann, att
         proved = Proved(PASSWORD, clock.now())
         made = Authenticator().create(registration.options(ctx, account, bound_id, proved))
         made["response"]["attestationObject"] = text_of(attestation)
+        before = time.process_time()
+        refused = registration.check(ctx, account, bound_id, json.dumps(made))
+        assert refused == Refused(PasskeyFailure.MALFORMED)
+        assert time.process_time() - before < 1
+
+
+@pytest.mark.parametrize("algorithm", [Decimal("1E+1000000"), 2**9_000, -(2**31), -8.5])
+def test_an_algorithm_that_is_no_small_number_costs_nothing(site, ann, algorithm):
+    with site.db() as db:
+        ctx, account, bound_id = context(site, db), account_of(db.get(User, ann.id)), uuid4()
+        key = Ec2()
+        key.cose[3] = algorithm
+        proved = Proved(PASSWORD, clock.now())
+        made = Authenticator(key).create(registration.options(ctx, account, bound_id, proved))
         before = time.process_time()
         refused = registration.check(ctx, account, bound_id, json.dumps(made))
         assert refused == Refused(PasskeyFailure.MALFORMED)

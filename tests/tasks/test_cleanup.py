@@ -241,8 +241,8 @@ def test_every_table_that_grows_without_end_has_a_cleanup(site):
     assert set(CLEANUPS.of(site.app.registry["authsite"])) == {
         "families", "personal_tokens", "sessions", "pending_logins", "mails", "former_addresses",
         "used_ids", "stored_requests", "counters", "audit", "signing_keys",
-        "authorization_codes", "denied_requests", "device_codes", "released_usernames", "remembered_browsers",
-        "users", "unconfirmed", "invitations", "unused_clients",
+        "authorization_codes", "device_codes", "released_usernames", "remembered_browsers",
+        "denied_requests", "users", "unconfirmed", "invitations", "unused_clients",
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import structlog
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.platform.context import Job, Services
@@ -36,6 +36,9 @@ MAX_HELD = 500  # notes that wait
 MAX_SUBJECTS = 20_000  # counted in an hour: about 3 MB
 DELAY = 0.3  # seconds for which a note waits for others
 STOP_TIMEOUT = 5.0  # seconds that the last write may take when the process ends
+
+
+_NEWEST = select(DeniedRequest.id).order_by(DeniedRequest.id.desc()).limit(1)
 
 
 class DeniedRequests:
@@ -95,7 +98,7 @@ class DeniedRequests:
             with self._database.autocommit.connect() as connection:
                 connection.execute(insert(DeniedRequest), rows)
                 # Read first: with a value in its condition the DELETE uses the index.
-                newest = connection.execute(select(func.max(DeniedRequest.id))).scalar_one()
+                newest = connection.execute(_NEWEST).scalar_one()
                 connection.execute(
                     delete(DeniedRequest).where(DeniedRequest.id <= newest - MAX_ROWS)
                 )

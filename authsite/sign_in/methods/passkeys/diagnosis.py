@@ -17,6 +17,7 @@ from authsite.platform.settings.relying_party import RelyingParty
 from .failures import PasskeyFailure, Refused
 
 ALGORITHMS = (-7, -8, -257)  # ES256, EdDSA, RS256 of COSE, in the order of preference
+MAX_ALGORITHM = 2**31 - 1  # the registry of COSE has no larger number
 CREATE, GET = "webauthn.create", "webauthn.get"
 
 
@@ -54,6 +55,9 @@ def of_registration(given: dict[str, Any], party: RelyingParty, origins: Sequenc
             return Refused(PasskeyFailure.MALFORMED)
         algorithm = decode_credential_public_key(credential.credential_public_key).alg
         if algorithm not in ALGORITHMS:
+            # CBOR also has numbers whose conversion takes minutes, such as 1E+1000000.
+            if not isinstance(algorithm, int) or abs(algorithm) > MAX_ALGORITHM:
+                return Refused(PasskeyFailure.MALFORMED)
             expected = " ".join(map(str, ALGORITHMS))
             return Refused(PasskeyFailure.ALGORITHM, str(int(algorithm)), expected)
         return Refused(PasskeyFailure.ATTESTATION, excerpt(attested.fmt, 50), "none")
