@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import structlog
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.platform.context import Job, Services
@@ -38,7 +38,7 @@ DELAY = 0.3  # seconds for which a note waits for others
 STOP_TIMEOUT = 5.0  # seconds that the last write may take when the process ends
 
 
-_NEWEST = select(DeniedRequest.id).order_by(DeniedRequest.id.desc()).limit(1)
+_INSERT = insert(DeniedRequest).returning(DeniedRequest.id)
 
 
 class DeniedRequests:
@@ -96,9 +96,7 @@ class DeniedRequests:
             return
         try:
             with self._database.autocommit.connect() as connection:
-                connection.execute(insert(DeniedRequest), rows)
-                # Read first: with a value in its condition the DELETE uses the index.
-                newest = connection.execute(_NEWEST).scalar_one()
+                newest = max(connection.scalars(_INSERT, rows))
                 connection.execute(
                     delete(DeniedRequest).where(DeniedRequest.id <= newest - MAX_ROWS)
                 )
