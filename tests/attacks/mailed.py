@@ -64,7 +64,8 @@ class Mailed(Accounts):
         if link is None:
             return
         url, user, person = signed_url(link.url), link.user, person_at(link.address)
-        session = pick([None, *self._sessions_of(person)], session) if method == "page" else None
+        number = session
+        session = pick([None, *self._sessions_of(person)], number) if method == "page" else None
         if session and session.opens(self.now) is None:
             return
         if method == "page":
@@ -72,7 +73,7 @@ class Mailed(Accounts):
             answer = self.driver.submit("/email/verify", {"url": BASE + url},
                                         person=person, key=key)  # fmt: skip
         else:
-            holder = self._token_of(person, session) if method != "HEAD" else None
+            holder = self._token_of(person, number) if method != "HEAD" else None
             token = holder and (holder if isinstance(holder, Personal) else holder.last)
             text = holder and (holder.token if isinstance(holder, Personal) else token.access)
             answer = self.driver.send(method, url, person=person, token=text)

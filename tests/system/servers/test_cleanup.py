@@ -111,7 +111,7 @@ def test_purge_says_what_it_deleted(ini, database):
     assert json.loads(done.stdout) == {
         "families": 0, "personal_tokens": 0, "sessions": 0, "pending_logins": 0,
         "mails": 0, "former_addresses": 0, "released_usernames": 0,
-        "used_ids": 0, "stored_requests": 0,
+        "used_ids": 0, "stored_requests": 0, "denied_requests": 0, "unconfirmed": 0,
         "signing_keys": 0, "authorization_codes": 0, "device_codes": 0,
         "remembered_browsers": 0,
         "users": 0, "invitations": 0, "unused_clients": 0,
