@@ -58,6 +58,13 @@ class Visitor:
         """Open a page of ours."""
         return self.page.goto(f"{self.origin}{self.prefix}{path}")
 
+    def asked(self, path, **fields):
+        """Those of ``fields`` that the form sent to ``path`` has."""
+        form = self.page.locator(f'form[action$="{self.prefix}{path}"]').first
+        return {
+            name: value for name, value in fields.items() if form.locator(f"[name={name}]").count()
+        }
+
     def send(self, path, **fields):
         """Fill in the form that is sent to ``path``, and press its button; waits for the next page.
 

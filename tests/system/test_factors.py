@@ -86,7 +86,8 @@ def test_an_authenticator_app_from_setting_it_up_to_removing_it(member, script):
 
     # Removed, with the codes of the last factor: the password is enough.
     ann.go("/account/security")
-    ann.send("/account/factors/totp/remove", current_password=PASSWORD)
+    removal = "/account/factors/totp/remove"
+    ann.send(removal, **ann.asked(removal, current_password=PASSWORD))
     ann.at("/account/security")
     assert ann.section("/account/factors/totp/remove").count() == 0
     assert ann.section("/account/factors/codes").count() == 0

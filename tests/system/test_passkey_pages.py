@@ -95,7 +95,7 @@ def test_a_passkey_signs_in_with_one_press_until_it_is_removed(ann):
     ann.page.locator("summary:has(+ form[action$='/remove'])").first.wait_for()
     removed = ann.section("/account/factors/passkeys/").locator("visible=false").last
     path = removed.get_attribute("action").removeprefix(ann.prefix)
-    ann.send(path, current_password=PASSWORD)
+    ann.send(path, **ann.asked(path, current_password=PASSWORD))
     ann.at("/account/security")
     assert ann.section("/account/factors/passkeys/").count() == 0
     ann.sign_out()
