@@ -165,7 +165,9 @@ def test_what_ends_everything_ends_it_on_both_servers_at_once(two, trigger):
 @pytest.mark.parametrize("trigger", ["password set", "signed out", "user disabled"])
 def test_a_login_under_way_while_the_epoch_is_raised_gets_no_living_token(two, trigger):
     refused = 0
-    for _ in range(4):
+    for number in range(20):
+        if number >= 4 and refused:  # on a busy machine all of them may end before
+            break
         make_ann_anew(two)
         with ThreadPoolExecutor(6) as pool:
             under_way = [
