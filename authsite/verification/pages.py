@@ -146,10 +146,11 @@ def _page(
         request.response.status_int = error.status
         state = "expired" if error.code == "expired_signature" else "invalid"
         return {"state": state, "link": None, "lifetime": _lifetime(request)}
-    caller = signed_in(request)
-    if opened.completer and (caller is None or caller.acting_user().id != opened.completer):
-        return _sign_in_first(request, link)
     gone = any(item.code == "invalid_signature" for item in errors)
+    caller = signed_in(request)
+    completer = None if gone else opened.completer
+    if completer and (caller is None or caller.acting_user().id != completer):
+        return _sign_in_first(request, link)
     ring, base_url = ctx.services.keys[links.PURPOSE], ctx.request_info.base_url
     url = None if gone else links.signed_url(ring, base_url, link)
     return {"state": "invalid" if gone else "ready", "link": url, **opened._asdict()}

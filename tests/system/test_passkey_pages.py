@@ -121,7 +121,8 @@ def test_the_field_for_the_name_offers_the_passkey(ann):
 def test_a_key_that_cannot_tell_its_user_works_only_after_the_password(ann):
     keys = VirtualKeys(ann.page, verifies=False)
     add_passkey(ann, keys, "Key")
-    ann.send("/account/factors/after-password", current_password=PASSWORD)
+    choice = "/account/factors/after-password"
+    ann.send(choice, **ann.asked(choice, current_password=PASSWORD))
     ann.at("/account/security")
     ann.sign_out()
 

@@ -71,12 +71,28 @@ def test_the_link_of_a_change_deletes_no_account(site):
     change(site, token)
     [path] = paths_to(site, "anna@example.org")
     url = f"http://localhost{path}"
+    answer = press(site, url, page=link_for(site.user("bo@example.com")))
+    assert answer.status_int == 403  # signed out, too: no way to the login of another person
+    assert BUTTON not in answer.text
     page = f"/email/verify?url={quote(url, safe='')}"
     assert BUTTON not in site.http.get(page).follow().text
     sign_in(site)
     assert BUTTON not in site.http.get(page, status=200).text
     assert press(site, url).status_int == 403
-    assert users_left(site) == {"ann@example.com"}
+    assert users_left(site) == {"ann@example.com", "bo@example.com"}
+
+
+def test_a_language_chosen_on_a_page_that_leads_elsewhere_leads_there(site):
+    """``show`` of a form may answer with a redirect, here to the login."""
+    site.user()
+    token = site.login(site.client())["access_token"]
+    change(site, token)
+    [path] = paths_to(site, "anna@example.org")
+    shown = site.http.get(f"/email/verify?url={quote(link_for(site.user('bo@example.com')))}")
+    form = {"csrf_token": csrf_of(shown), "url": f"http://localhost{path}", "lang": "de"}
+    answer = site.http.post("/email/verify", form, status=303)
+    assert "/login" in answer.headers["Location"]
+    assert 'lang="de"' in answer.follow().text
 
 
 def test_s3_a_change_to_the_same_address_does_not_take_the_button_away(site):

@@ -139,7 +139,7 @@ def form_deriver(view: View, info: IViewDeriverInfo) -> View:
             values = _read_form(request)
             if (language := chosen_by_button(request)) and show:
                 keep_language(request, request.response, language)
-                return renderer.render_to_response(show(request), None, request=request)
+                return rendered(request)
             try:
                 request.authsite.validated = validate(values, model)
             except ApiError as error:
@@ -159,7 +159,13 @@ def form_deriver(view: View, info: IViewDeriverInfo) -> View:
             end_transaction = commit_and_begin if error.keeps_writes else rollback_and_begin
             end_transaction(request)
             set_errors(request, error)
-            return renderer.render_to_response(show(request), None, request=request)
+            return rendered(request)
+
+    def rendered(request: Request) -> Response:
+        values = show(request)
+        if isinstance(values, Response):
+            return request.response.merge_cookies(values)
+        return renderer.render_to_response(values, None, request=request)
 
     return view_with_form
 
