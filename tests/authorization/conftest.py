@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.providers.conftest import providers, site_of  # noqa: F401
 from tests.support.authorizing import OPENID, application
 
 

@@ -12,22 +12,19 @@ from authsite.oauth.models import Family
 from authsite.platform.runtime.clock import rfc3339
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
-from tests.authorization.test_provider import ADDRESS, back, to_provider
-from tests.providers.conftest import settings_of
-from tests.providers.people import confirmed, identities, send, users
-from tests.support import databases, devices
+from tests.authorization.test_provider import ADDRESS, back, create_account, to_provider
+from tests.providers.people import confirmed, identities, users
+from tests.support import devices
 from tests.support.authorizing import (
     BASE,
     OPENID,
     answer_of,
     application,
     authorize,
-    follow,
     leads_to,
     redeemed,
 )
 from tests.support.codes import claims_of
-from tests.support.fake_provider import fake_provider
 from tests.support.pages import submit
 from tests.support.site import PASSWORD, SECRET, HashedOnce, Site, bearer
 
@@ -51,24 +48,16 @@ ITS_OWN = {
 
 
 @pytest.fixture
-def corp(database_url):
+def corp(providers, site_of):
     """The provider ``corp``, whose sign-ins last an hour, a site with it, and an application."""
-    with fake_provider("oidc", "corp") as fake:
-        more = {"trust-email": "on", "session-expires-in": "1h"}
-        site = Site(
-            database_url,
-            **settings_of([(fake, more)]),
-            **OPENID,
-            personal_token_scopes="notes:read",
-            scopes="notes:read",
-        )
-        databases.empty(site.database)
-        app = application(site, first_party=True)
-        first = authorize(site, app, provider="corp")
-        follow(site, send(back(site, fake, to_provider(site, first)), "/create"))
-        site.http.reset()
-        yield fake, site, app
-        site.database.dispose()
+    fake = providers("oidc", "corp")
+    bounded = {"trust-email": "on", "session-expires-in": "1h"}
+    scopes = {"personal_token_scopes": "notes:read", "scopes": "notes:read"}
+    site = site_of((fake, bounded), **OPENID, **scopes)
+    app = application(site, first_party=True)
+    create_account(site, fake, app)
+    site.http.reset()
+    return fake, site, app
 
 
 def code_with(site, fake, app, **asked):

@@ -7,7 +7,6 @@ from webtest import TestApp
 
 from tests.providers.conftest import settings_of
 from tests.providers.people import send
-from tests.support import databases
 from tests.support.authorizing import (
     BASE,
     OPENID,
@@ -20,20 +19,16 @@ from tests.support.authorizing import (
     redeemed,
     target_of,
 )
-from tests.support.fake_provider import fake_provider
 from tests.support.site import PASSWORD, Site
 
 ADDRESS = "ann@example.com"
 
 
 @pytest.fixture
-def corp(database_url):
+def corp(providers, site_of):
     """The provider ``corp``, and a site with it."""
-    with fake_provider("oidc", "corp") as fake:
-        site = Site(database_url, **settings_of([(fake, {"trust-email": "on"})]), **OPENID)
-        databases.empty(site.database)
-        yield fake, site
-        site.database.dispose()
+    fake = providers("oidc", "corp")
+    return fake, site_of((fake, {"trust-email": "on"}), **OPENID)
 
 
 def to_provider(site, answer):
@@ -48,15 +43,19 @@ def back(site, fake, url):
     return follow(site, site.http.get(fake.authorize(url), status="*"))
 
 
+def create_account(site, fake, app):
+    """Sign in there for the first time; what comes after the account was created."""
+    page = back(site, fake, to_provider(site, authorize(site, app, provider="corp")))
+    return follow(site, send(page, "/create"))
+
+
 def hint(url):
     return dict(parse_qsl(urlsplit(url).query)).get("login_hint")
 
 
 def known(site, fake, app):
     """Sign in once, so that the identity is known; and out of this browser."""
-    page = back(site, fake, to_provider(site, authorize(site, app, provider="corp")))
-    allow = follow(site, send(page, "/create"))
-    answer_of(press(site, allow))
+    answer_of(press(site, create_account(site, fake, app)))
     site.http.reset()
 
 

@@ -9,10 +9,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from authsite.users.models import User
-from tests.authorization.test_provider import back, to_provider
-from tests.providers.conftest import settings_of
-from tests.providers.people import send, users
-from tests.support import databases
+from tests.authorization.test_provider import back, create_account, to_provider
+from tests.providers.people import users
 from tests.support.authorizing import (
     BASE,
     OPENID,
@@ -25,25 +23,21 @@ from tests.support.authorizing import (
     target_of,
 )
 from tests.support.codes import claims_of
-from tests.support.fake_provider import fake_provider
-from tests.support.site import PASSWORD, HashedOnce, Site
+from tests.support.site import PASSWORD, HashedOnce
 
 AGO = 3 * 3600
 
 
 @pytest.fixture
-def corp(database_url, frozen):
+def corp(providers, site_of, frozen):
     """The provider ``corp``, whose session is of three hours ago, a site, and an application."""
-    with fake_provider("oidc", "corp") as fake:
-        site = Site(database_url, **settings_of([(fake, {"trust-email": "on"})]), **OPENID)
-        databases.empty(site.database)
-        app = application(site, first_party=True)
-        fake.claims["auth_time"] = int(frozen.at.timestamp()) - AGO
-        first = authorize(site, app, provider="corp")
-        follow(site, send(back(site, fake, to_provider(site, first)), "/create"))
-        frozen.advance(10)
-        yield fake, site, app
-        site.database.dispose()
+    fake = providers("oidc", "corp")
+    site = site_of((fake, {"trust-email": "on"}), **OPENID)
+    app = application(site, first_party=True)
+    fake.claims["auth_time"] = int(frozen.at.timestamp()) - AGO
+    create_account(site, fake, app)
+    frozen.advance(10)
+    return fake, site, app
 
 
 def sent(url):

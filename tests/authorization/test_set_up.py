@@ -10,6 +10,7 @@ from tests.support.authorizing import (
     OPENID,
     answer_of,
     application,
+    asks_consent,
     authorize,
     code_for,
     press,
@@ -32,10 +33,6 @@ def site(site_with):
 
 def tool(site, **more):
     return application(site, scope="notes:read", no_consent=True, name="Tool", **more)
-
-
-def asks(answer):
-    return 'value="allow"' in answer.text
 
 
 def section(site, path=PAGE):
@@ -63,7 +60,7 @@ def test_the_default_resource_is_what_it_may_have_and_another_one_is_asked_for(s
     silent = authorize(site, app, scope="notes:read", resource=OTHER, prompt="none")
     assert answer_of(silent)["error"] == "consent_required"
     page = authorize(site, app, scope="notes:read", resource=OTHER)
-    assert asks(page)
+    assert asks_consent(page)
     assert "code" in answer_of(press(site, page))
     assert connected.consents(site) == [(app.id, "notes:read")]
     # What was allowed is remembered, as for every third party.
@@ -72,18 +69,18 @@ def test_the_default_resource_is_what_it_may_have_and_another_one_is_asked_for(s
 
 def test_it_asks_when_the_application_wants_it_and_on_this_computer(site):
     app = tool(site)
-    assert asks(authorize(site, app, prompt="consent"))
+    assert asks_consent(authorize(site, app, prompt="consent"))
     local = tool(site, redirect_uris=["http://127.0.0.1:8000/callback"])
-    assert asks(authorize(site, local))
+    assert asks_consent(authorize(site, local))
     assert "code" in answer_of(press(site, authorize(site, local)))
-    assert asks(authorize(site, local))
+    assert asks_consent(authorize(site, local))
 
 
 def test_a_device_asks_in_any_case(site):
     app = tool(site, type="native")
     page = devices.enter(site, devices.start(site, app)["user_code"])
     assert "Tool" in page.text
-    assert asks(page)
+    assert asks_consent(page)
 
 
 def test_it_stays_a_third_party(site):

@@ -11,7 +11,6 @@ from authsite.platform.runtime import clock
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.factor_pages.people import add_app
-from tests.providers.conftest import settings_of
 from tests.providers.people import send
 from tests.sign_in.two_steps import RIGHT, add_second_step
 from tests.support import databases
@@ -20,6 +19,7 @@ from tests.support.authorizing import (
     OPENID,
     answer_of,
     application,
+    asks_consent,
     authorize,
     code_for,
     follow,
@@ -29,7 +29,6 @@ from tests.support.authorizing import (
     target_of,
 )
 from tests.support.codes import claims_of
-from tests.support.fake_provider import fake_provider
 from tests.support.pages import submit
 from tests.support.site import PASSWORD, Site
 
@@ -92,13 +91,10 @@ def test_a_level_that_no_method_gives(host_with):
 
 
 @pytest.fixture
-def provider(database_url):
+def provider(providers, site_of):
     """A site with a provider, and the provider."""
-    with fake_provider("google", "corp") as fake:
-        site = Site(database_url, **settings_of([fake]), **OPENID)
-        databases.empty(site.database)
-        yield site, fake
-        site.database.dispose()
+    fake = providers("google", "corp")
+    return site_of(fake, **OPENID), fake
 
 
 def through(site, fake, start):
@@ -117,7 +113,7 @@ def test_the_parameter_provider_leads_to_its_start(provider):
     url, page = through(site, fake, site.http.get(answer.location))
     assert dict(parse_qsl(urlsplit(url).query))["login_hint"] == PROVIDED
     consent = follow(site, send(page, "/create"))
-    assert 'value="allow"' in consent.text
+    assert asks_consent(consent)
 
 
 def test_a_provider_that_is_unknown_leads_to_the_login_page(issuer, app):

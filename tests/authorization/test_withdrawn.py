@@ -11,7 +11,14 @@ from authsite.oauth.consents import service as consents
 from authsite.oauth.models import Client
 from authsite.users.models import User
 from tests.support.acting import acting
-from tests.support.authorizing import answer_of, application, authorize, code_for, leads_to
+from tests.support.authorizing import (
+    answer_of,
+    application,
+    asks_consent,
+    authorize,
+    code_for,
+    leads_to,
+)
 
 pytestmark = pytest.mark.both_databases(each_value=True)
 
@@ -43,7 +50,7 @@ def test_a_consent_withdrawn_at_this_moment_is_asked_for(issuer, app, ann, silen
     if silent:
         assert answer_of(answer)["error"] == "consent_required"
     else:
-        assert 'value="allow"' in answer.text
+        assert asks_consent(answer)
 
 
 @pytest.mark.parametrize("what", [User, Client])

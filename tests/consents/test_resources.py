@@ -10,6 +10,7 @@ from tests.support.authorizing import (
     OPENID,
     answer_of,
     application,
+    asks_consent,
     authorize,
     code_for,
     press,
@@ -33,10 +34,6 @@ def site(site_with):
     return made
 
 
-def asks(answer):
-    return 'value="allow"' in answer.text
-
-
 def resources_of(site):
     with site.db() as db:
         return [row.resources for row in db.query(Consent)]
@@ -49,7 +46,7 @@ def test_what_was_allowed_elsewhere_gives_no_token_for_a_resource(site):
         silent = authorize(site, app, scope="openid", resource=uri, prompt="none")
         assert answer_of(silent)["error"] == "consent_required"
         page = authorize(site, app, scope="openid", resource=uri)
-        assert asks(page)
+        assert asks_consent(page)
         assert uri in page.html.select_one("main").get_text()
     done = answer_of(press(site, page))
     assert redeemed(site, app, done["code"])["scope"] == "openid"

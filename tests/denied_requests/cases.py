@@ -1,7 +1,4 @@
-"""One request for each reason: ``CASES["token.scope"](site)`` returns the answer and what to find.
-
-A case returns `Denied`. ``sent``: what the operator must see of the request.
-"""
+"""One request for each reason: ``CASES["token.scope"](world)`` sends it, and returns `Denied`."""
 
 from typing import NamedTuple
 

@@ -1,13 +1,11 @@
 """Guarded endpoints, userinfo above all: one request for each reason."""
 
-from tests.support.applications import resource
-from tests.support.codes import application, code_of, redeem
 from tests.support.personal import created
 from tests.support.site import bearer
 
 from .cases import Denied, case
 from .introspection_cases import logged_in
-from .token_cases import MCP, NONE, signed_in
+from .token_cases import NONE, resource_token, third_party_token
 
 USERINFO, USER = "/v1/oauth/userinfo", "/v1/user"
 
@@ -42,19 +40,13 @@ def scope(world):
 
 @case("guard.application")
 def application_of_third_party(world):
-    site = signed_in(world)
-    app = application(site)
-    tokens = redeem(site, app, code_of(site, app))
-    return get(world, NONE, bearer(tokens["access_token"]), USER)
+    _app, token = third_party_token(world)
+    return get(world, NONE, bearer(token), USER)
 
 
 @case("guard.other_audience")
 def other_audience(world):
-    site = world.site
-    site.user(confirmed=True)
-    resource(site, MCP)
-    tokens = site.login(site.client(), resource=MCP)
-    return get(world, NONE, bearer(tokens["access_token"]))
+    return get(world, NONE, bearer(resource_token(world)))
 
 
 @case("guard.login")
@@ -66,10 +58,8 @@ def login(world):
 
 @case("guard.scope_unnamed")
 def scope_unnamed(world):
-    site = signed_in(world)
-    app = application(site)
-    tokens = redeem(site, app, code_of(site, app))
-    return get(world, NONE, bearer(tokens["access_token"]), "/v1/guard/api")
+    _app, token = third_party_token(world)
+    return get(world, NONE, bearer(token), "/v1/guard/api")
 
 
 @case("guard.client")

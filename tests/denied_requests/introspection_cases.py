@@ -1,12 +1,18 @@
 """Introspection and revocation: the client learns nothing, the operator why."""
 
 from authsite.users.models import User
-from tests.support.applications import resource
-from tests.support.codes import application, code_of, redeem
 from tests.support.personal import created
 
 from .cases import case
-from .token_cases import MCP, NONE, post, set_client, signed_in, update_all
+from .token_cases import (
+    MCP,
+    NONE,
+    post,
+    resource_token,
+    set_client,
+    third_party_token,
+    update_all,
+)
 
 INTROSPECT, REVOKE = "/v1/oauth/introspect", "/v1/oauth/revoke"
 
@@ -51,21 +57,15 @@ def other_client(world):
 
 @case("introspection.other_resource")
 def other_resource(world):
-    site = world.site
-    site.user(confirmed=True)
-    resource(site, MCP)
-    tokens = site.login(site.client(), resource=MCP)
-    shown = {"sent": MCP, "expected": "none"}
-    return ask(world, site.client("resource-server"), tokens["access_token"], shown)
+    token, shown = resource_token(world), {"sent": MCP, "expected": "none"}
+    return ask(world, world.site.client("resource-server"), token, shown)
 
 
 @case("introspection.third_party")
 def third_party(world):
-    site = signed_in(world)
-    app = application(site)
-    tokens = redeem(site, app, code_of(site, app))
+    app, token = third_party_token(world)
     shown = {"sent": f"token of client {app.client_id}"}
-    return ask(world, site.client("resource-server"), tokens["access_token"], shown)
+    return ask(world, world.site.client("resource-server"), token, shown)
 
 
 @case("introspection.personal")

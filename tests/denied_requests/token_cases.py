@@ -60,8 +60,7 @@ def unknown(world):
 @case("client.secret_missing")
 def secret_missing(world):
     keys = world.site.client("personal")
-    shown = {"client": keys.client_id}
-    return without_client(post(world, {**MACHINE, "client_id": keys.client_id}, NONE), shown)
+    return post(world, {**MACHINE, "client_id": keys.client_id}, NONE)
 
 
 @case("client.secret_wrong")
@@ -93,10 +92,6 @@ def query(world):
     return post(world, world.site.client("personal").form(**MACHINE), NONE, path=f"{TOKEN}?x=1")
 
 
-def without_client(denied, _shown):
-    return denied
-
-
 # Codes.
 
 
@@ -122,6 +117,25 @@ def with_code(world, shown, *, change=None, scope="openid", code=None, app=None,
     if change:
         change(site, app)
     return redeem(world, app, text, shown, **more)
+
+
+def with_changed(world, model, **columns):
+    """A code, which is redeemed after the rows of a table were changed."""
+    return with_code(world, NONE, change=lambda site, _app: update_all(site, model, **columns))
+
+
+def third_party_token(world):
+    """The access token of an application of a third party."""
+    site = signed_in(world)
+    app = application(site)
+    return app, codes.redeem(site, app, code_of(site, app))["access_token"]
+
+
+def resource_token(world):
+    """An access token for the resource `MCP`."""
+    world.site.user(confirmed=True)
+    resource(world.site, MCP)
+    return world.site.login(world.site.client(), resource=MCP)["access_token"]
 
 
 @case("token.code_unknown")
@@ -154,11 +168,7 @@ def ago(**delta):
 
 @case("token.code_expired")
 def code_expired(world):
-    return with_code(
-        world,
-        NONE,
-        change=lambda site, _app: update_all(site, AuthorizationCode, expires_at=ago(seconds=1)),
-    )
+    return with_changed(world, AuthorizationCode, expires_at=ago(seconds=1))
 
 
 @case("token.code_other_client")
@@ -192,20 +202,12 @@ def code_session_ended(world):
 
 @case("token.code_session_expired")
 def code_session_expired(world):
-    return with_code(
-        world,
-        NONE,
-        change=lambda site, _app: update_all(site, BrowserSession, expires_at=ago(seconds=1)),
-    )
+    return with_changed(world, BrowserSession, expires_at=ago(seconds=1))
 
 
 @case("token.code_provider_expired")
 def code_provider_expired(world):
-    return with_code(
-        world,
-        NONE,
-        change=lambda site, _app: update_all(site, AuthorizationCode, ends_at=ago(seconds=1)),
-    )
+    return with_changed(world, AuthorizationCode, ends_at=ago(seconds=1))
 
 
 @case("token.code_used")
@@ -219,7 +221,7 @@ def code_used(world):
 
 @case("token.code_user_ended")
 def code_user_ended(world):
-    return with_code(world, NONE, change=lambda site, _app: update_all(site, User, epoch=7))
+    return with_changed(world, User, epoch=7)
 
 
 @case("token.verifier_missing")
@@ -239,9 +241,7 @@ def verifier_unexpected(world):
 
 @case("token.confirmation")
 def confirmation(world):
-    return with_code(
-        world, NONE, change=lambda site, _app: update_all(site, User, email_verified_at=None)
-    )
+    return with_changed(world, User, email_verified_at=None)
 
 
 @case("token.group")

@@ -9,6 +9,7 @@ from tests.documents.conftest import ALL
 from tests.support.authorizing import (
     BASE,
     answer_of,
+    asks_consent,
     authorize,
     code_for,
     leads_to,
@@ -108,7 +109,7 @@ def test_prompt_none_never_leads_on(issuer, ann, there):
         assert "has not verified this application" in answer.text
         assert f"leads to {HOST}" in " ".join(answer.html.text.split())
     again = authorize(issuer, app)
-    assert 'value="allow"' in again.text
+    assert asks_consent(again)
 
 
 def test_a_program_may_choose_the_port(issuer, ann, there):
@@ -131,7 +132,7 @@ def test_a_long_request_from_another_site_is_kept_before_the_client_is_known(iss
 def test_scopes_are_those_of_the_setting(issuer, ann, there):
     there.document["scope"] = "notes:read billing openid"
     sign_in(issuer)
-    assert 'value="allow"' in authorize(issuer, there.application, scope="openid notes:read").text
+    assert asks_consent(authorize(issuer, there.application, scope="openid notes:read"))
     assert rows(issuer)[0].scope == "notes:read openid"
     refused = authorize(issuer, there.application, scope="openid billing")
     assert refused.status_int == 400

@@ -1,14 +1,10 @@
 """What a stolen sign-in may use up without a proof, and that the owner still can do everything."""
 
-from uuid import uuid4
-
 import pytest
 
 from authsite.platform.settings.rate_limits import RATE_LIMITS
 from tests.support.authorizing import BASE, OPENID
 from tests.support.counting import watched
-from tests.support.factors import add_passkey, add_totp, passkey_row
-from tests.support.identities import linked
 from tests.support.site import PASSWORD, bearer
 
 from . import test_thief as thief
@@ -38,19 +34,8 @@ WITH_PROOF = {"factor-changes", "personal-tokens", "export"}
 
 @pytest.fixture
 def site(site_with):
-    """Ann has an app, two passkeys, recovery codes, an identity and a personal token."""
-    made = site_with(
-        **OPENID, limits="on", limits_storage="database", **{"limits.login-address": "1000/minute"}
-    )
-    made.ann = made.user(confirmed=True)
-    add_totp(made, made.ann)
-    add_passkey(made, made.ann)
-    with made.db() as db:
-        made.passkey = passkey_row(made.ann.id, uuid4())
-        made.identity = linked(db, made.ann.id)
-        db.add(made.passkey)
-    made.keys = made.client()
-    return made
+    limits = {"limits": "on", "limits_storage": "database", "limits.login-address": "1000/minute"}
+    return thief.with_owner(site_with(**OPENID, **limits))
 
 
 def test_every_limit_of_a_user_says_who_can_spend_it():

@@ -74,19 +74,22 @@ CHANGES = {
 """What needs a proof. Where the route is missing here, nothing that `held` reads may change."""
 
 
+def with_owner(site):
+    """Ann, who has an app, two passkeys, recovery codes and an identity; returns the site."""
+    site.ann = site.user(confirmed=True)
+    add_totp(site, site.ann)
+    add_passkey(site, site.ann)
+    with site.db() as db:
+        site.passkey = passkey_row(site.ann.id, uuid4())
+        site.identity = linked(db, site.ann.id)
+        db.add(site.passkey)
+    site.keys = site.client()
+    return site
+
+
 @pytest.fixture
 def site(site_with):
-    """Ann has an app, two passkeys, recovery codes, an identity and a personal token."""
-    made = site_with(**OPENID)
-    made.ann = made.user(confirmed=True)
-    add_totp(made, made.ann)
-    add_passkey(made, made.ann)
-    with made.db() as db:
-        made.passkey = passkey_row(made.ann.id, uuid4())
-        made.identity = linked(db, made.ann.id)
-        db.add(made.passkey)
-    made.keys = made.client()
-    return made
+    return with_owner(site_with(**OPENID))
 
 
 def stolen(site, minutes):

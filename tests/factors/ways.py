@@ -11,7 +11,7 @@ from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.providers.people import arrive, come_back, send
 from tests.support import authorizing
-from tests.support.authorizing import application
+from tests.support.authorizing import application, asks_consent
 from tests.support.factors import add_totp
 from tests.support.identities import linked
 from tests.support.mails import link_in, text_of
@@ -202,6 +202,6 @@ def by_a_code_for_an_application(way):
     way.user()
     answer = authorizing.authorize(way.site, app)
     page = authorizing.log_in(way.site, answer, ANN)
-    if 'value="allow"' in page.text:
+    if asks_consent(page):
         code = authorizing.answer_of(authorizing.press(way.site, page))["code"]
         authorizing.redeemed(way.site, app, code)

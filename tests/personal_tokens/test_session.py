@@ -161,16 +161,22 @@ def test_none_is_created_in_a_session_that_ended_after_the_password_was_checked(
     assert listed(ann, owner) == []
 
 
-@pytest.mark.parametrize("ends", [True, False])
-def test_a_token_of_an_application_belongs_to_the_session_of_the_application(site_with, ends):
-    """Not to the browser session in which the application got its code."""
+@pytest.fixture
+def wiki(site_with):
+    """A site with Ann; a login of hers, that of an application, and a token it has created."""
     site = site_with(**OPENID)
     site.user(confirmed=True)
     owner = site.login(site.client())["access_token"]
     app = application(site, first_party=True, scope="account")
     scope = "openid account offline_access"
     login = redeemed(site, app, code_for(site, app, scope=scope))["access_token"]
-    token = created(site, login)
+    return site, owner, login, created(site, login)
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_token_of_an_application_belongs_to_the_session_of_the_application(wiki, ends):
+    """Not to the browser session in which the application got its code."""
+    site, owner, login, token = wiki
     [shown] = [item for item in sessions(site, owner) if item["tokens"]]
     assert (shown["kind"], shown["client"]) == ("app", "Wiki")
     submit(site, "/logout", page=f"{BASE}/account")
@@ -181,14 +187,8 @@ def test_a_token_of_an_application_belongs_to_the_session_of_the_application(sit
 
 
 @pytest.mark.parametrize("ends", [True, False])
-def test_who_ends_another_sign_in_ends_the_tokens_of_its_applications(site_with, ends):
-    site = site_with(**OPENID)
-    site.user(confirmed=True)
-    owner = site.login(site.client())["access_token"]
-    app = application(site, first_party=True, scope="account")
-    scope = "openid account offline_access"
-    login = redeemed(site, app, code_for(site, app, scope=scope))["access_token"]
-    token = created(site, login)
+def test_who_ends_another_sign_in_ends_the_tokens_of_its_applications(wiki, ends):
+    site, owner, login, token = wiki
     [browser] = [item for item in sessions(site, owner) if item["kind"] == "browser"]
     end(site, owner, browser["id"], revoke_tokens=ends)
     site.me(login, status=401)

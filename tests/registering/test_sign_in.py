@@ -16,6 +16,7 @@ from authsite.users.models import User
 from tests.registering.conftest import OPEN
 from tests.support.authorizing import (
     BASE,
+    asks_consent,
     authorize,
     code_for,
     leads_to,
@@ -85,7 +86,7 @@ def test_nothing_leads_on_without_a_press(issuer, ann):
     code_for(issuer, app)
     silent = authorize(issuer, app, prompt="none")
     assert (silent.status_int, target_of(silent)) == (400, None)
-    assert 'value="allow"' in authorize(issuer, app).text
+    assert asks_consent(authorize(issuer, app))
     refused = press(issuer, authorize(issuer, app), "deny")
     assert "error=access_denied" in target_of(refused)
 

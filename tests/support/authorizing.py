@@ -138,6 +138,11 @@ def follow(site, answer):
     return answer
 
 
+def asks_consent(answer):
+    """Whether the answer is the page that asks what the application may do."""
+    return 'value="allow"' in answer.text
+
+
 def press(site, page, decision="allow"):
     """Press a button of a page of the endpoint."""
     form = next(each for each in page.forms.values() if "decision" in each.fields)
@@ -156,7 +161,7 @@ def code_for(site, app, *, username="ann@example.com", password=PASSWORD, **chan
     answer = authorize(site, app, **changed)
     if target_of(answer) and target_of(answer).startswith(f"{BASE}/login"):
         answer = log_in(site, answer, username, password)
-    if 'value="allow"' in answer.text:
+    if asks_consent(answer):
         answer = press(site, answer)
     return answer_of(answer)["code"]
 
