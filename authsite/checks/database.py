@@ -11,7 +11,7 @@ from authsite.platform.settings import Settings
 from .findings import line
 from .standbys import standby_findings
 
-SKEW = (1.0, 30.0)  # seconds; more is to be changed, or wrong
+EVEN = 1.0  # seconds between the clocks; more is to be changed
 TRIAL_ROWS = 1000  # about 200 KiB: more than the free space in the pages of a small table
 
 if TYPE_CHECKING:
@@ -83,8 +83,10 @@ def _clock(database: "Database") -> Finding:
 
 def clock_finding(seconds: float) -> Finding:
     """The finding for a clock of the database that is ``seconds`` ahead of this machine's."""
-    some, much = SKEW
-    state = "off" if abs(seconds) > much else "uneven" if abs(seconds) > some else "even"
+    from authsite.platform.runtime.clock import MAX_OFFSET
+
+    is_wrong = abs(seconds) > MAX_OFFSET.total_seconds()
+    state = "off" if is_wrong else "uneven" if abs(seconds) > EVEN else "even"
     direction = "behind" if seconds > 0 else "ahead of"
     return line(f"clock-{state}", "clock", seconds=f"{abs(seconds):.1f}", direction=direction)
 

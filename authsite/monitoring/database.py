@@ -20,7 +20,6 @@ DATABASE = "database"
 SCHEMA_BEHIND = "schema behind"
 UNKNOWN_FEATURE = "unknown feature: {name}"
 CLOCK_OFF = "clock: {seconds:.0f} s {direction} the database's"
-CLOCK_LIMIT = timedelta(minutes=1)
 
 
 class Health(NamedTuple):
@@ -84,7 +83,7 @@ def health(database: Database) -> Health:
 
 
 def _clock_warnings(offset: timedelta) -> list[str]:
-    if abs(offset) <= CLOCK_LIMIT:
+    if abs(offset) <= clock.MAX_OFFSET:
         return []
     seconds = offset.total_seconds()
     direction = "ahead of" if seconds > 0 else "behind"

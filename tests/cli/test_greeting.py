@@ -6,6 +6,7 @@ import shlex
 import pytest
 
 from authsite.cli.serve import greeting, start_lines
+from tests.cli.doctor_of_database import at_offset
 from tests.support.mails import link_in
 from tests.support.site import WEB
 
@@ -90,3 +91,11 @@ def test_the_start_says_why_openid_connect_is_off(found, ini, notes):
     shown = [line for line in lines if line.startswith("note: authsite.openid:")]
     assert len(shown) == len(notes)
     assert all(note in line for note, line in zip(notes, shown, strict=True))
+
+
+@pytest.mark.parametrize(("seconds", "named"), [(86400, True), (-86400, True), (50, False)])
+def test_the_start_names_a_clock_that_is_off(found, seconds, named):
+    lines = [text for text, _ in start_lines(at_offset(found, seconds), [])]
+    clocks = [line for line in lines if line.startswith("WRONG  clock:")]
+    assert len(clocks) == named
+    assert all("this machine's clock is 86400" in line for line in clocks)

@@ -1,6 +1,9 @@
 """The only module that reads the clock, so that tests can freeze the time."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+MAX_OFFSET = timedelta(minutes=1)
+"""More than this between the clocks of a machine and of the database is an error."""
 
 
 def now() -> datetime:
