@@ -5,6 +5,8 @@ security policy alone would not be enough: Pyramid ignores it for a view without
 host application has its own policy.
 """
 
+from dataclasses import replace
+
 from pyramid.events import BeforeTraversal
 from pyramid.httpexceptions import HTTPException
 from pyramid.interfaces import IRoutesMapper, IViewDeriverInfo
@@ -45,7 +47,7 @@ from .protected_resources import is_for_other, name_metadata
 from .reasons import GuardReason
 from .route_options import ANY, Authenticate, Guard, Guards, Rules, rules_of
 from .session import asks_for_page, session_of
-from .step_up import check_sign_in, find_shortfall, is_below_policy
+from .step_up import check_sign_in, find_level_for_scope, find_shortfall, is_below_policy
 
 _ACCEPTED = "accepted"
 _SIGNED_IN = Rules(guard="web")
@@ -253,7 +255,7 @@ def _decide(request: Request, guard: Guard, rules: Rules, authenticate: Authenti
     else:
         caller = authenticate(request)
     if error := _denial(request, rules, caller):
-        raise error
+        raise _or_step_up(request, rules, caller, error)
     return caller
 
 
@@ -305,6 +307,15 @@ def _denial(request: Request, rules: Rules, caller: Caller) -> ApiError | None:
     if caller.third_party and not rules.scope and not _is_own_api(request):
         return InsufficientScope(sent=caller.scope)
     return insufficient(rules, caller, request.authsite.settings)
+
+
+def _or_step_up(request: Request, rules: Rules, caller: Caller, error: ApiError) -> ApiError:
+    """``error``, or what a stronger sign-in would mend, where that is all that is missing."""
+    if not isinstance(error, InsufficientScope) or not rules.scope:
+        return error
+    if insufficient(replace(rules, scope=""), caller, request.authsite.settings):
+        return error
+    return find_level_for_scope(request, rules, caller) or error
 
 
 def insufficient(rules: Rules, caller: Caller, settings: Settings) -> ApiError | None:

@@ -192,5 +192,6 @@ def name_metadata(request: Request, rules: Rules, error: ApiError) -> None:
     resource = resource_of(request) if challenge.startswith("Bearer") else None
     if resource is None:
         return
-    scope = f', scope="{rules.scope}"' if error.status == 401 and rules.scope else ""
+    unnamed = error.status == 401 and rules.scope and "scope=" not in challenge
+    scope = f', scope="{rules.scope}"' if unnamed else ""
     error.headers[CHALLENGE] = f'{challenge}{scope}, resource_metadata="{resource.metadata_url}"'

@@ -10,6 +10,7 @@ from datetime import datetime
 from pyramid.httpexceptions import HTTPException
 from pyramid.response import Response
 
+from authsite.oauth import asked_scopes
 from authsite.platform.http.address import path_qs
 from authsite.platform.http.error_views import respond
 from authsite.platform.http.errors import ApiError
@@ -26,6 +27,7 @@ from authsite.sign_in.verify_url import verify_url
 from authsite.users.caller import Caller
 from authsite.users.errors import UserRequired
 from authsite.users.groups import labels
+from authsite.users.groups.group_scopes import Holder
 from authsite.users.levels import AAL2, LEVELS, is_old, reaches
 
 from .errors import LoginRequired
@@ -88,6 +90,31 @@ def find_shortfall(rules: Rules, caller: Caller, settings: Settings) -> ApiError
     if acr is None and not too_old:
         return None
     return InsufficientUserAuthentication(rules.fresh if too_old else None, acr)
+
+
+def find_level_for_scope(
+    request: Request, rules: Rules, caller: Caller
+) -> InsufficientUserAuthentication | None:
+    """What the sign-in lacks for a scope that the token of ``caller`` lacks; None if nothing.
+
+    A sign-in below the level of a group gets none of its scopes. So a client that asks again for
+    the scope alone would never have it: the challenge names both (RFC 9470, section 3).
+    """
+    account, settings = caller.account, request.authsite.settings
+    if account is None or caller.acr is None or caller.client_uuid is None:
+        return None
+    if not labels.count_from(account.labels, caller.acr, settings.admin_acr):
+        return None  # nearly every refusal: without a query
+    holder = Holder(account.id, caller.acr, caller.client_uuid)
+    lost = " ".join(each for each in rules.scope.split() if each not in caller.scope)
+    acr = asked_scopes.level_for(request.authsite.ctx, holder, caller.audience, lost)
+    if acr is None:
+        return None
+    other = find_shortfall(rules, caller, settings)
+    if not isinstance(other, InsufficientUserAuthentication):
+        return InsufficientUserAuthentication(None, acr, rules.scope)
+    level = max(acr, other.acr_values or acr, key=LEVELS.index)
+    return InsufficientUserAuthentication(other.max_age, level, rules.scope)
 
 
 def is_below_policy(caller: Caller, settings: Settings, now: datetime) -> bool:

@@ -5,17 +5,34 @@ refresh leaves out, too (OpenID Connect Core 1.0, section 3.1.2.1; RFC 6749, sec
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
+
+from sqlalchemy import bindparam, select
 
 from authsite.platform.context import Context
+from authsite.platform.db import PreparedQuery
 from authsite.platform.settings import Settings
 from authsite.users.groups import group_scopes
 from authsite.users.groups.group_scopes import Holder
 from authsite.users.groups.reserved import ADMIN_SCOPES
 
-from . import resources
+from . import resources, self_described
 from .errors import InvalidScope
+from .models import UNVERIFIED_TYPES, Client
 from .resources import RegisteredResource
 from .scopes import ACCOUNT_SCOPE, OPENID, OPENID_SCOPES, parse
+
+
+class _Asking(NamedTuple):
+    """What a client may ask for, as it is stored."""
+
+    type: str
+    scope: str
+
+
+_ASKING = PreparedQuery(
+    select(Client.type, Client.scope).where(Client.id == bindparam("client_id")), _Asking
+)
 
 
 def of_sign_in(
@@ -64,6 +81,27 @@ def of_refresh(
     if not set(asked) - set(more) and known:
         raise InvalidScope(more, granted)
     return " ".join(each for each in asked if each in known)
+
+
+def level_for(ctx: Context, holder: Holder, audience: str | None, scope: str) -> str | None:
+    """The level of a sign-in that would give the client of ``holder`` all of ``scope``.
+
+    None if no sign-in would, or one of this level: for a scope that the client may not have, or the
+    resource ``audience`` has not, or that no group of the user gives. For requests that are
+    refused: it reads the client and the groups.
+    """
+    client = _ASKING.one(ctx.database, client_id=holder.client_id)
+    if client is None:
+        return None
+    resource = resources.find(ctx, audience) if audience is not None else None
+    allowed, asked = client.scope, parse(scope)
+    if client.type in UNVERIFIED_TYPES:
+        allowed = self_described.still_allowed(ctx.settings, client.type, allowed)
+    try:
+        given = of_sign_in(ctx.settings, asked, allowed, resource)
+    except InvalidScope:
+        return None
+    return group_scopes.level_for(ctx, holder, scope) if parse(given) == asked else None
 
 
 def _left_out(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from authsite.oauth.registered import RegisteredClient
+from authsite.oauth.token_reasons import SCOPE_TAKES_LEVEL
 from authsite.platform.denied_requests.reason import FOR_PERSON, DenialReason, Texts
 from authsite.platform.i18n import _
 
@@ -310,6 +311,15 @@ class Reason(DenialReason):
             "No group of this user gives: ${refused}. The administrator of authsite decides who "
             "has these scopes."
         ),
+    )
+    SCOPE_OF_LEVEL = Texts(
+        "scope_of_level",
+        "invalid_scope",
+        "A group of the user gives scopes in `refused`, but to a sign-in of the level `expected` "
+        "alone. The user adds a second factor, or signs in with the one that is there.",
+        SCOPE_TAKES_LEVEL,
+        "A group of this user gives scopes of ${refused} to a sign-in of the level ${expected} "
+        "alone: ask for it with acr_values.",
     )
     TARGET = Texts(
         "resource",

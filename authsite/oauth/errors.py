@@ -97,7 +97,10 @@ class UnauthorizedClient(ApiError):
 
 
 class InvalidScope(ApiError):
-    """``refused``: the names that the caller may not have; ``allowed``: those that it may."""
+    """``refused``: the names that the caller may not have; ``allowed``: those that it may.
+
+    Where the sign-in is too weak, the latter is the level that it takes.
+    """
 
     summary = "The scope is unknown, not allowed for the client, or wider than the granted one."
     status = 400

@@ -60,7 +60,9 @@ def hold(ctx: Context, holder: Holder, scope: str) -> str:
     """
     held = group_scopes.held(ctx, holder, scope)
     if scope and not held:
-        raise InvalidScope([scope], why=TokenReason.SCOPE_OF_GROUP)
+        level = group_scopes.level_for(ctx, holder, scope, a_part=True)
+        why = TokenReason.SCOPE_OF_LEVEL if level else TokenReason.SCOPE_OF_GROUP
+        raise InvalidScope([scope], level or "", why=why)
     return held
 
 

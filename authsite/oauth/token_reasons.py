@@ -8,6 +8,10 @@ from authsite.platform.i18n import _
 
 GRANT, REQUEST = "invalid_grant", "invalid_request"
 SIGN_IN_AGAIN = "Sign in to the application again."
+SCOPE_TAKES_LEVEL = _(
+    "What the application asks for takes a sign-in with a second factor. Add one on your account "
+    "page, or a passkey, sign out, and sign in to the application with it."
+)
 NOT_CLIENT = "Client authentication failed"
 NOT_CODE = (
     "The authorization code is not valid: it was used before, has expired, or belongs to another "
@@ -307,6 +311,15 @@ class TokenReason(DenialReason):
         ),
         "No group of this user gives: ${refused}. The administrator of authsite decides who has "
         "these scopes.",
+    )
+    SCOPE_OF_LEVEL = Texts(
+        "scope_of_level",
+        "invalid_scope",
+        "A group of the user gives scopes in `refused`, but to a sign-in of the level `expected` "
+        "alone. The user adds a second factor, or signs in with the one that is there.",
+        SCOPE_TAKES_LEVEL,
+        "A group of this user gives scopes of ${refused} to a sign-in of the level ${expected} "
+        "alone: the user has to sign in with a second factor or a passkey.",
     )
     SECOND_FACTOR = Texts(
         "second_factor",

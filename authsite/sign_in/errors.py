@@ -67,8 +67,9 @@ class WrongMailCode(ValidationFailed):
 class InsufficientUserAuthentication(ApiError):
     """The sign-in is too old for the route, or its level is too low (RFC 9470, section 3).
 
-    ``max_age`` and ``acr_values`` are what the route needs. ``verify_page`` is the path or URL of
-    the page that asks for what is missing; None if no browser asks.
+    ``max_age`` and ``acr_values`` are what the route needs. ``scope``: scopes that the token lacks,
+    because the sign-in is too weak for them. ``verify_page`` is the path or URL of the page that
+    asks for what is missing; None if no browser asks.
     """
 
     summary = "The sign-in is too old or without a second factor (RFC 9470, section 3)."
@@ -81,12 +82,16 @@ class InsufficientUserAuthentication(ApiError):
     )
     verify_page: str | None = None
 
-    def __init__(self, max_age: timedelta | None = None, acr_values: str | None = None) -> None:
+    def __init__(
+        self, max_age: timedelta | None = None, acr_values: str | None = None, scope: str = ""
+    ) -> None:
         challenge = f'Bearer error="{self.code}"'
         if acr_values:
             challenge += f', acr_values="{acr_values}"'
         if max_age is not None:
             challenge += f", max_age={int(max_age.total_seconds())}"
+        if scope:
+            challenge += f', scope="{scope}"'
         message = self.too_weak if acr_values else None
         super().__init__(message, headers={"WWW-Authenticate": challenge})
         self.max_age, self.acr_values = max_age, acr_values

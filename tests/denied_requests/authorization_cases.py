@@ -22,6 +22,7 @@ from tests.support.authorizing import (
     target_of,
 )
 from tests.support.documents import described
+from tests.support.members import in_group
 
 from .cases import Denied, case
 
@@ -114,8 +115,9 @@ def too_old(world):
 
 
 def signed_in(world, **user):
-    world.site.user(**{"confirmed": True, **user})
+    made = world.site.user(**{"confirmed": True, **user})
     sign_in(world.site)
+    return made
 
 
 @case("authorization.scope_of_group")
@@ -129,6 +131,15 @@ def scope_of_group(world):
     signed_in(world)
     app = application(site, scope="payments:write")
     return denied(world, {"refused": "payments:write"}, app=app, scope="payments:write")
+
+
+@case("authorization.scope_of_level")
+def scope_of_level(world):
+    site = world.another(scopes="payments:write [groups]: Pay")
+    in_group(site, signed_in(world).id, scopes="payments:write", level="aal2")
+    app = application(site, scope="payments:write")
+    shown = {"refused": "payments:write", "expected": "aal2"}
+    return denied(world, shown, app=app, scope="payments:write")
 
 
 @case("authorization.address_not_confirmed")

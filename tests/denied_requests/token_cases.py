@@ -17,6 +17,7 @@ from tests.support.applications import resource
 from tests.support.authorizing import application as public_application
 from tests.support.codes import CALLBACK, VERIFIER, application, code_of
 from tests.support.factors import add_totp
+from tests.support.members import in_group
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD
 
@@ -343,6 +344,14 @@ def scope_of_group(world):
     site.user(confirmed=True)
     keys = site.client(scope="pay", default_scope="pay")
     return log_in(world, {"refused": "pay"}, keys)
+
+
+@case("token.scope_of_level")
+def scope_of_level(world):
+    site = world.another(scopes="pay [groups]: Pay")
+    in_group(site, site.user(confirmed=True).id, scopes="pay", level="aal2")
+    keys = site.client(scope="pay", default_scope="pay")
+    return log_in(world, {"refused": "pay", "expected": "aal2"}, keys)
 
 
 @case("token.target")

@@ -227,8 +227,12 @@ def held_scope(ctx: Context, checked: Checked, who: SignedIn) -> str:
     holder = Holder(who.account.id, acr_of(who.amr), checked.client.id)
     held = group_scopes.held(ctx, holder, checked.scope)
     if checked.scope and not held:
-        none = refused(checked, Reason.SCOPE_OF_GROUP, who.account)
+        level = group_scopes.level_for(ctx, holder, checked.scope, a_part=True)
+        reason = Reason.SCOPE_OF_LEVEL if level else Reason.SCOPE_OF_GROUP
+        none = refused(checked, reason, who.account)
         none.details = {"sent": checked.scope, "refused": checked.scope}
+        if level:
+            none.details["expected"] = level
         raise none
     return held
 

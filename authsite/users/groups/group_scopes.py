@@ -15,7 +15,7 @@ from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import is_admin
-from authsite.users.levels import reaches
+from authsite.users.levels import LEVELS, reaches
 
 from .models import Group, GroupMember
 from .reserved import RESERVED
@@ -98,6 +98,31 @@ def held(ctx: Context, holder: Holder, scope: str, read: Read = given) -> str:
         rows += (row for row in read(ctx, ALL, holder.user_id) if row.name in RESERVED)
     lost = (admin | others) - scopes_of(ctx.settings, rows, holder)
     return " ".join(each for each in scopes if each not in lost)
+
+
+def level_for(ctx: Context, holder: Holder, scope: str, *, a_part: bool = False) -> str | None:
+    """The lowest level of a sign-in at which ``holder`` would have all of ``scope``, or a part.
+
+    None if no level above that of ``holder`` does; also if the level is not why it is missing. For
+    requests that are refused: it reads the groups of the user, once.
+    """
+    rows: dict[Source, list[Given]] = {}
+
+    def read(ctx: Context, source: Source, user_id: uuid.UUID) -> Iterable[Given]:
+        if source not in rows:
+            rows[source] = list(given(ctx, source, user_id))
+        return rows[source]
+
+    asked = " ".join(scope.split())
+
+    def is_enough(acr: str) -> bool:
+        found = held(ctx, holder._replace(acr=acr), asked, read)
+        return bool(found) if a_part else found == asked
+
+    if holder.acr is None or is_enough(holder.acr):
+        return None
+    higher = (each for each in LEVELS if not reaches(holder.acr, each))
+    return next(filter(is_enough, higher), None)
 
 
 def held_in_transaction(ctx: Context, user_id: uuid.UUID, scope: str) -> str:

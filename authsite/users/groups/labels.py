@@ -63,6 +63,12 @@ def level_of(labels: str | None, name: str, admin_acr: str) -> str | None:
     return required if required in LEVELS else None
 
 
+def count_from(labels: str | None, acr: str | None, admin_acr: str) -> bool:
+    """Whether a group of the user does not count at the level ``acr``, but at a higher one."""
+    levels = _levels(labels, admin_acr)
+    return any(each in LEVELS and not reaches(acr, each) for _name, each in levels)
+
+
 def write(db: Session, user_ids: Collection[uuid.UUID]) -> None:
     """Compute the labels of users from the memberships. The caller has locked the users' rows."""
     found: dict[uuid.UUID, list[str]] = {user_id: [] for user_id in user_ids}
