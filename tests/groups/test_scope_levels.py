@@ -1,4 +1,4 @@
-"""A scope that a sign-in is too weak for: guards ask for the level, since to ask again is no help.
+"""A scope that a sign-in is too weak for: guards ask for the level, and not to ask for it again.
 
 RFC 9470, section 3: the challenge has the level, and the scope.
 """
@@ -136,7 +136,7 @@ def test_who_is_refused_for_the_scope_alone_costs_no_query_more(site, finance):
 def test_a_sign_in_for_which_no_scope_is_left_says_whether_a_stronger_one_would_help(
     site_with, group, level
 ):
-    """Whoever asks "the people who run this site" would be sent away."""
+    """The people who run the site cannot give what a second factor gives."""
     site = site_with(**OPENID, **SETTINGS)
     ann = site.user(confirmed=True)
     if group:

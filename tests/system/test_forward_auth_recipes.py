@@ -205,6 +205,39 @@ def test_a_client_passes_at_the_api_and_has_no_address(behind):
         assert answer["role"] == "unknown"
 
 
+def test_a_path_for_both_takes_a_session_and_a_token_and_leads_only_people_on(behind, asked):
+    stranger = behind.browser()
+    answer = stranger.get("/reports/1?page=2")
+    assert path_of(answer) == f"{behind.url}/auth/login?next=/reports/1%3Fpage%3D2"
+    for headers in SCRIPTS:
+        refused = stranger.get("/reports/1", headers=headers)
+        assert (refused.status_code, refused.headers.get("Location")) == (401, None)
+        assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+    assert asked == []
+    ann, keys = behind.browser("ann@example.com"), behind.site.client("personal")
+    machine = behind.site.token(keys, grant_type="client_credentials").json["access_token"]
+    own = stranger.get("/reports/1", headers=SPOOFED | bearer(machine)).json()["headers"]
+    by_token = stranger.get("/reports/1", headers=bearer(behind.token("ann@example.com"))).json()
+    by_session = ann.get("/reports/1", headers=SPOOFED).json()["headers"]
+    assert (own["X-Auth-Client"], own.get("X-Auth-User", "")) == (keys.client_id, "")
+    assert by_token["headers"]["X-Auth-User"] == by_session["X-Auth-User"] == str(behind.ann.id)
+    assert by_token["headers"]["X-Auth-Client"]
+    assert by_session.get("X-Auth-Client", "") == ""
+
+
+def test_at_such_a_path_a_token_decides_and_gets_no_page(behind, asked):
+    """Also beside a session, and from a program that names no type, as that of Go does."""
+    ann, eve = behind.browser("ann@example.com"), behind.token(CEO)
+    for client in (ann, behind.browser()):
+        for accept in ({}, {"Accept": ""}, {"Accept": "*/*"}):
+            for token, status in (("at_x", 401), (eve, 403)):
+                refused = client.get("/reports/1", headers={**bearer(token), **accept})
+                assert (refused.status_code, refused.headers.get("Location")) == (status, None)
+    stranger = behind.browser(CEO)
+    assert path_of(stranger.get("/reports/1")).startswith(f"{behind.url}/auth/email/link?")
+    assert asked == []
+
+
 def test_a_token_of_who_has_confirmed_passes_at_the_api(behind):
     token = behind.token("ann@example.com")
     told = httpx.get(f"{behind.url}/api/reports", headers=bearer(token)).json()["headers"]
