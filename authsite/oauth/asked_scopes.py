@@ -65,8 +65,8 @@ def of_refresh(
     """The scope of the next tokens: ``requested``, or ``granted`` if it is empty.
 
     A scope that was not granted is left out where a sign-in would leave it out now; ``holder``: a
-    scope for groups, where none of the user's groups gives it. Raises `InvalidScope` for any other
-    one (RFC 6749, section 6), and where nothing is left.
+    scope for groups that the client may have, where none of the user's groups gives it. Raises
+    `InvalidScope` for any other one (RFC 6749, section 6), and where nothing is left.
     """
     asked, known = parse(requested or ""), parse(granted)
     if not asked:
@@ -75,7 +75,8 @@ def of_refresh(
     if more:
         left_out = _left_out(ctx.settings, asked, client_scope, resource)
         if holder:
-            left_out |= set(more).difference(parse(group_scopes.held(ctx, holder, " ".join(more))))
+            held = parse(group_scopes.held(ctx, holder, " ".join(more)))
+            left_out |= set(more).intersection(parse(client_scope)).difference(held)
         if refused := [each for each in more if each not in left_out]:
             raise InvalidScope(refused, granted)
     if not set(asked) - set(more) and known:

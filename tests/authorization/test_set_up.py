@@ -73,6 +73,7 @@ def test_it_asks_when_the_application_wants_it_and_on_this_computer(site):
     local = tool(site, redirect_uris=["http://127.0.0.1:8000/callback"])
     assert asks_consent(authorize(site, local))
     assert "code" in answer_of(press(site, authorize(site, local)))
+    assert connected.consents(site) == [(local.id, "openid email")]
     assert asks_consent(authorize(site, local))
 
 

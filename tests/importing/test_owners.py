@@ -222,6 +222,16 @@ def test_a_second_row_of_an_id_is_an_error_and_nothing_hangs_on_it(here, importi
     assert counts(here) == before
 
 
+def test_a_second_row_of_the_id_of_a_part_is_an_error_in_any_spelling(here, importing, tmp_path):
+    lines = lines_for(here, id_ := str(uuid.uuid4()))
+    parts = [lines[kind] for kind in ("totp", "passkey", "recovery_code", "identity")]
+    again = [{**each, "id": each["id"].upper()} for each in parts]
+    path = write_export(tmp_path / "x.jsonl", new_user(id_), *parts, *again)
+    done = importing("authsite", path)
+    reasons = [row["reason"] for row in done["rows"]]
+    assert ["an earlier row has the same id" in reason for reason in reasons] == [True] * 4
+
+
 def test_a_part_with_the_id_of_another_one_costs_only_its_own_row(here, importing, tmp_path):
     owners = [line_of(here, here.bo.id), new_user(id_ := str(uuid.uuid4()))]
     first, second = lines_for(here, str(here.bo.id)), lines_for(here, id_)

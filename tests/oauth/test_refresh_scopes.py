@@ -157,6 +157,7 @@ def test_a_refresh_may_ask_for_less_and_then_for_all_of_it_again(site):
         ("openid", "openid notes:read"),
         ("openid", "openid notes:write"),  # the client may not have it
         ("openid", "openid account"),
+        ("openid", "openid reports"),  # nor this one, which no group gives either
         ("notes:read", "nope"),
     ],
 )
