@@ -6,7 +6,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from authsite.oauth.models import Client, Family
-from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
+from authsite.platform.mail.builder import (
+    KeptFactor,
+    MailBuilder,
+    MailContent,
+    MailJob,
+    own_link,
+)
 from authsite.sign_in.factors import notices as factor_notices
 from authsite.sign_in.factors import remaining
 from authsite.sign_in.factors.recovering import Named
@@ -70,12 +76,12 @@ def build_password_changed(job: MailJob) -> MailContent | None:
         return content
     user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
     with Session(job.services.database.autocommit) as db:
-        found = remaining.list_of(db, job.mail.user_id)
-    if not found or user is None:
+        kept = remaining.list_of(db, job.mail.user_id)
+    if not kept or user is None:
         return content
     ring = job.services.keys[remaining.PURPOSE]
     token = remaining.make_token(ring, user.id, user.recovery_version)
-    factors = tuple((each.name, each.created_at, each.device) for each in found)
+    factors = tuple(KeptFactor(each.name, each.created_at, each.device) for each in kept)
     return replace(content, factors=factors, other_link=own_link(job, REMAINING_PAGE, token))
 
 

@@ -43,10 +43,14 @@ SEALS_UNTIL_RELOADED = 100  # one a minute, or 5000 events
 
 
 class Rotation(NamedTuple):
-    """What a step has done: the next command, and the file on which it acts."""
+    """What a step has done: the next command, and the file on which it acts.
+
+    ``codes_ended``: how many recovery codes that could still be used have ended with it.
+    """
 
     step: Step
     env_file: Path
+    codes_ended: int = 0
 
 
 class _Edit(NamedTuple):
@@ -116,15 +120,16 @@ def retire(
                 f"{OPTION[setting]}` first"
             )
         remaining = edit.values[:1] if force else edit.values[:-1]
+        removed, codes_ended = edit.values[len(remaining) :], 0
         with transaction(edit.cfg) as ctx:
-            check_unsealed(ctx, setting, edit.values[len(remaining) :])
+            check_unsealed(ctx, setting, removed)
             if codes_end:
-                end_recovery_codes(ctx, setting, edit.values[len(remaining) :])
+                codes_ended = end_recovery_codes(ctx, setting, removed)
             if not force:
                 check_unneeded(ctx, setting, edit.values[-1])
         changes: dict[str, str | None] = {variable(setting): " ".join(remaining)}
         _write(edit, setting, "retired", changes | _lasting_keys(edit.cfg, setting))
-    return Rotation("retired", edit.path)
+    return Rotation("retired", edit.path, codes_ended)
 
 
 def variable(setting: Rotated, suffix: str = "") -> str:

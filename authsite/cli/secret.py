@@ -211,7 +211,10 @@ def _report(done: "Rotation", config: str | None, setting: "Rotated", as_json: b
     from .rotation import OPTION
 
     if as_json:
-        return print_json({"step": done.step, "env_file": str(done.env_file)})
+        codes = {"recovery_codes_ended": done.codes_ended} if done.step == "retired" else {}
+        return print_json({"step": done.step, "env_file": str(done.env_file), **codes})
+    if done.codes_ended:
+        click.echo(f"{done.codes_ended} recovery codes have ended, with a mail to their users.")
     ini = f" --config {config}" if config else ""
     reseal = f"  authsite secret reseal{ini}\n" if setting == "sealing_key" else ""
     options = f"{OPTION[setting]}{ini}"

@@ -153,14 +153,6 @@ class AnyQuery(WebQuery):
     """The scopes that a token must have, separated by spaces."""
     caller: Literal["user", "any"] | None = None
     """Whose token is accepted: that of a user, or also that of a client that acts for itself."""
-    group: Annotated[str | None, Field(examples=["ops"])] = None
-    """Accept only the members of this group, and no client."""
-    acr: Acr | None = None
-    """Accept only sign-ins of at least this level."""
-    fresh: Fresh | None = None
-    """Accept only users who proved less than this long ago to be who they are."""
-    cookies: Literal["1", "true"] | None = None
-    """Answer with the request's cookies that are not authsite's."""
 
 
 @view_config(

@@ -38,7 +38,7 @@ def api_guard(request: Request) -> Caller:
     header = _BEARER.fullmatch(sent)
     if header is None:
         raise NotAuthenticated(
-            token_sent=sent[:6].lower() == "bearer",
+            token_sent=is_sent(request),
             why=GuardReason.NO_TOKEN,
             sent=_kind_of_header(sent) if sent else None,
         )

@@ -31,13 +31,12 @@ from .errors import InvalidRequirement, LoginPageGuarded
 from .route_options import ROUTE_OPTIONS, Option, Rules, age, contradiction
 
 _FLAG = Option(("1", "true").__contains__, "give 1 or true, or leave it out")
+_OF_BOTH = ("verified", "group", "acr", "fresh", "cookies")
+_OF_TOKENS, _OF_SESSIONS = ("scope", "caller"), ("redirect", "anonymous")
 _PARAMETERS = {
-    "api": ("scope", "verified", "caller", "group", "acr", "fresh", "cookies"),
-    "web": ("verified", "group", "acr", "fresh", "redirect", "anonymous", "cookies"),
-    "any": (
-        *("scope", "verified", "caller", "group", "acr", "fresh", "redirect"),
-        *("anonymous", "cookies"),
-    ),
+    "api": (*_OF_TOKENS, *_OF_BOTH),
+    "web": (*_OF_SESSIONS, *_OF_BOTH),
+    "any": (*_OF_TOKENS, *_OF_SESSIONS, *_OF_BOTH),
 }
 _AS_ROUTES = ("scope", "caller", "group", "acr", "fresh")  # with the values of a route option
 _MAX_PARAMETERS = 10

@@ -319,9 +319,8 @@ def _differences(known: _Parts, asked: _Parts) -> tuple[str, ...]:
         name for name in ("scheme", "user", "port", "query", "fragment")
         if getattr(known, name) != getattr(asked, name)
     ]  # fmt: skip
-    if asked.scheme and (known.host is None) != (
-        asked.host is None
-    ):  # ":/path" and "://path", or ":///path"
+    one_has_authority = (known.host is None) != (asked.host is None)
+    if asked.scheme and one_has_authority:  # ":/path" and "://path", or ":///path"
         found.append("slashes")
         known, asked = _without_authority(known), _without_authority(asked)
     hosts, paths = (known.host or "", asked.host or ""), (known.path, asked.path)
@@ -337,16 +336,8 @@ def _differences(known: _Parts, asked: _Parts) -> tuple[str, ...]:
         found += ["case"] if bare[0] != bare[1] else []
         found += ["slash"] if len(paths[0]) - len(bare[0]) != len(paths[1]) - len(bare[1]) else []
     order = (
-        "scheme",
-        "slashes",
-        "user",
-        "host",
-        "port",
-        "path",
-        "slash",
-        "case",
-        "query",
-        "fragment",
+        *("scheme", "slashes", "user", "host", "port"),
+        *("path", "slash", "case", "query", "fragment"),
     )
     return tuple(name for name in order if name in found)
 

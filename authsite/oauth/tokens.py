@@ -33,6 +33,15 @@ _PURPOSES = {  # each has a separate key
 }
 _PERSONAL_TOKEN_FORMAT = SealedFormat("16s", PERSONAL_TOKEN)
 _PERSONAL_TOKEN_PURPOSE = "personal access token with a row of its own table"
+_LOOKS = {
+    ACCESS: "an access token",
+    REFRESH: "a refresh token",
+    PERSONAL_TOKEN: "a personal access token",
+    "ac_": "an authorization code",
+    "dc_": "a device code",
+    "mt_": "an mfa_token",
+    "eyJ": "a JSON Web Token",
+}
 
 
 class Token(NamedTuple):
@@ -109,10 +118,7 @@ def decode_expired(keys: Keys, kind: str, text: str) -> Token | None:
 
 def kind_of(text: str) -> str:
     """What a text that a caller has sent looks like, for operators, who must not see a token."""
-    kinds = {ACCESS: "an access token", REFRESH: "a refresh token", "ac_": "an authorization code"}
-    kinds |= {PERSONAL_TOKEN: "a personal access token", "dc_": "a device code"}
-    kinds |= {"mt_": "an mfa_token", "eyJ": "a JSON Web Token"}
-    looks = next((name for prefix, name in kinds.items() if text.startswith(prefix)), "no token")
+    looks = next((name for prefix, name in _LOOKS.items() if text.startswith(prefix)), "no token")
     return f"{looks} by its first letters, {len(text)} characters"
 
 

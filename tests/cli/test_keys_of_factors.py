@@ -111,7 +111,8 @@ def test_codes_of_who_has_not_signed_in_for_a_year_hinder_no_rotation(home, enro
 
 def test_codes_can_be_ended_and_their_users_hear_of_it(home, enrolled):
     rotated(home, enrolled)
-    here("secret", "retire", "--sealing-key", "--codes-end")
+    said = here("secret", "retire", "--sealing-key", "--codes-end")
+    assert "1 recovery codes have ended, with a mail to their users." in said
     with enrolled.db() as db:
         assert db.query(RecoveryCode).all() == []
         [mail] = db.query(OutboxMessage).filter_by(kind="recovery_codes_ended")

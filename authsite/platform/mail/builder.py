@@ -3,12 +3,24 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from authsite.platform.context import Services
 from authsite.platform.registrations import Registered
 
 from .leases import ClaimedMail
+
+Device: TypeAlias = tuple[str | None, str | None]
+"""A program and its system, as far as they are known."""
+
+
+class KeptFactor(NamedTuple):
+    """A second factor that stays; ``name``: of a passkey, None for an authenticator app."""
+
+    name: str | None
+    added_at: datetime
+    device: Device
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +42,8 @@ class MailContent:
     ``about_address``: an address as it is shown. ``language``: the one that is stored for the user,
     if there is one. ``code``: the one to type. ``password_known``: who caused the mail knows
     the user's password. ``by_link``: the link alone is enough, without a sign-in. ``factors``:
-    name of the passkey (None: an authenticator app), when added, with which device. The site, the
-    address, the lifetime, the client address and the date come from the settings and the row.
+    those that stay. The site, the address, the lifetime, the client address and the date come from
+    the settings and the row.
     """
 
     template: str
@@ -40,12 +52,12 @@ class MailContent:
     about: str | None = None
     other_link: str | None = None
     about_address: str | None = None
-    device: tuple[str | None, str | None] = (None, None)
+    device: Device = (None, None)
     language: str | None = None
     code: str | None = None
     password_known: bool = False
     by_link: bool = False
-    factors: Sequence[tuple[str | None, datetime, tuple[str | None, str | None]]] = ()
+    factors: Sequence[KeptFactor] = ()
 
 
 # Called right before sending. None: the mail is not needed any more (the address is confirmed).

@@ -37,7 +37,7 @@ from authsite.platform.runtime.catalogs import DOMAIN
 from authsite.platform.runtime.colors import ACCENT, BLACK, VISIBLE, WHITE, readable_on, towards
 from authsite.platform.settings import Settings
 
-from .builder import MailContent
+from .builder import Device, KeptFactor, MailContent
 from .leases import ClaimedMail
 
 TEMPLATES = package.FOLDER / "templates" / "mail"
@@ -172,23 +172,19 @@ def facts(content: MailContent, mail: ClaimedMail) -> Sequence[tuple[str, str]]:
     return [(translate(label, mail.language), value) for label, value in found.items() if value]
 
 
-def _factor(
-    factor: tuple[str | None, datetime, tuple[str | None, str | None]], language: str
-) -> str:
+def _factor(factor: KeptFactor, language: str) -> str:
     """A factor of the user in one line: its name, its day and its device."""
-    name, added_at, device = factor
     words: str = localizer(language).translate("%(name)s, added on %(day)s: %(device)s", DOMAIN)
-    kind = _("Authenticator app") if name is None else _("Passkey")
-    shown_name = tame_name(name)
-    label = translate(kind, language)
+    kind = _("Authenticator app") if factor.name is None else _("Passkey")
+    label, name = translate(kind, language), tame_name(factor.name)
     return words % {
-        "name": f"{label} “{shown_name}”" if shown_name else label,
-        "day": date_words(added_at.date(), language),
-        "device": _device(device, language),
+        "name": f"{label} “{name}”" if name else label,
+        "day": date_words(factor.added_at.date(), language),
+        "device": _device(factor.device, language),
     }
 
 
-def _device(names: tuple[str | None, str | None], language: str) -> str:
+def _device(names: Device, language: str) -> str:
     """The device in the words of the account page (the macro ``device`` of forms.jinja2)."""
     program, system = map(tame_name, names)
     if program and system:

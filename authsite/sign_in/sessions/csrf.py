@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from authsite.platform.addresses import shown
 from authsite.platform.audit.events import Event
+from authsite.platform.audit.excerpts import excerpt
 from authsite.platform.denied_requests.reason import DenialReason, Texts
 from authsite.platform.http import cookies
 from authsite.platform.http.address import scheme_and_host
@@ -148,7 +149,7 @@ def _origin_sent(request: Request) -> str:
     origin = request.headers.get("Origin")
     if origin is None:
         return f"Sec-Fetch-Site: {request.headers['Sec-Fetch-Site']}"
-    return ascii(origin)[1:-1][:MAX_SHOWN]
+    return excerpt(origin, MAX_SHOWN)
 
 
 def _arrived(request: Request) -> dict[str, str]:
@@ -157,7 +158,7 @@ def _arrived(request: Request) -> dict[str, str]:
     scheme, host = scheme_and_host(request)
     if not own.https or scheme == "https":
         return {}
-    return {"sent": ascii(origin_of(scheme, host))[1:-1][:MAX_SHOWN], "expected": own.origin}
+    return {"sent": excerpt(origin_of(scheme, host), MAX_SHOWN), "expected": own.origin}
 
 
 def _message(request: Request, *, signed_in: bool = True) -> bytes:

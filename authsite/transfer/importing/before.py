@@ -5,7 +5,6 @@ application's. So what hangs on a user or a client is taken only beside the row 
 client, and only if this run wrote it, or if it says when the present one was created.
 """
 
-import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -22,7 +21,8 @@ from authsite.users.groups.reserved import PREFIX
 from .report import PRESENT, Outcome, Result, refused
 from .row_values import Fault, new_id, reported_id
 from .rows import Row
-from .seen import AT_ONCE, Seen
+from .seen import Seen
+from .temporary import look_up, new_table
 
 USERS, CLIENTS, GROUPS = "users", "clients", "groups"  # the names of parts that others hang on
 Draft = TypeVar("Draft")
@@ -50,25 +50,17 @@ def client_key(source_id: str) -> str:
 
 
 class _Lines:
-    """The first row of each id, by part, in a temporary file, so that memory does not grow."""
+    """The first row of each id, by part, in a temporary file."""
 
     def __init__(self) -> None:
-        self._file = sqlite3.connect("")  # removed when it is closed
-        self._file.execute(
-            "CREATE TABLE lines (part TEXT, key TEXT, row INTEGER, owner TEXT,"
-            " PRIMARY KEY (part, key)) WITHOUT ROWID"
+        self._file = new_table(
+            "lines (part TEXT, key TEXT, row INTEGER, owner TEXT, PRIMARY KEY (part, key))"
         )
 
     def find(self, part: str, keys: Collection[str]) -> dict[str, tuple[int, str | None]]:
         """The number of the first row with each key, and what it is as an owner."""
-        wanted, found = list(keys), {}
-        for start in range(0, len(wanted), AT_ONCE):
-            some = wanted[start : start + AT_ONCE]
-            marks = ", ".join("?" * len(some))
-            query = f"SELECT key, row, owner FROM lines WHERE part = ? AND key IN ({marks})"  # noqa: S608
-            for key, row, owner in self._file.execute(query, (part, *some)):
-                found[key] = (row, owner)
-        return found
+        query = "SELECT key, row, owner FROM lines WHERE part = ? AND key IN ({keys})"
+        return {key: (row, owner) for key, row, owner in look_up(self._file, query, keys, part)}
 
     def put(self, part: str, rows: Sequence[tuple[str, int, str | None]]) -> None:
         """Store the first rows of keys; a key that is there already is no longer an owner."""

@@ -1,6 +1,5 @@
 """Users of a Django project (``django.contrib.auth``)."""
 
-import sqlite3
 from collections.abc import Mapping
 from functools import partial
 
@@ -8,6 +7,7 @@ from authsite.sign_in.identifiers import normalized_key
 
 from .row_values import Fault, UserDraft, flag, moment, required, text
 from .rows import Source
+from .temporary import new_table
 from .users import ReadDraft
 
 USERS = "auth_user"
@@ -27,13 +27,10 @@ def user_reader(users_table: str, source: Source) -> ReadDraft:
 
 
 class _Verified:
-    """The verified addresses of users, in a temporary file, so that memory does not grow."""
+    """The verified addresses of users, in a temporary file."""
 
     def __init__(self, source: Source, table: str) -> None:
-        self._file = sqlite3.connect("")  # removed when it is closed
-        self._file.execute(
-            "CREATE TABLE addresses (user TEXT, key TEXT, PRIMARY KEY (user, key)) WITHOUT ROWID"
-        )
+        self._file = new_table("addresses (user TEXT, key TEXT, PRIMARY KEY (user, key))")
         for row in source.rows(table):
             try:
                 if row.fault is None and flag(row.values, "verified"):

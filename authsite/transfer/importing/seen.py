@@ -1,18 +1,16 @@
 """The login names that a dry run would have written."""
 
-import sqlite3
 import uuid
 from collections.abc import Mapping, Sequence
 
-AT_ONCE = 500  # parameters of a statement
+from .temporary import look_up, new_table
 
 
 class Seen:
-    """Login names, in a temporary file, so that memory does not grow."""
+    """Login names, in a temporary file."""
 
     def __init__(self) -> None:
-        self._file = sqlite3.connect("")  # removed when it is closed
-        self._file.execute("CREATE TABLE names (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID")
+        self._file = new_table("names (key TEXT PRIMARY KEY, value TEXT)")
 
     def add(self, names: Mapping[str, uuid.UUID]) -> None:
         """Add login names (key -> id of the user)."""
@@ -21,13 +19,8 @@ class Seen:
 
     def names(self, keys: Sequence[str]) -> dict[str, uuid.UUID]:
         """Those of the login names that are there: key -> id of the user."""
-        found: dict[str, uuid.UUID] = {}
-        for start in range(0, len(keys), AT_ONCE):
-            some = keys[start : start + AT_ONCE]
-            marks = ", ".join("?" * len(some))
-            query = f"SELECT key, value FROM names WHERE key IN ({marks})"  # noqa: S608
-            found |= {key: uuid.UUID(id_) for key, id_ in self._file.execute(query, some)}
-        return found
+        query = "SELECT key, value FROM names WHERE key IN ({keys})"
+        return {key: uuid.UUID(id_) for key, id_ in look_up(self._file, query, keys)}
 
     def close(self) -> None:
         """Remove the file."""

@@ -2,7 +2,7 @@
 
 import re
 import smtplib
-from datetime import datetime, timedelta
+from datetime import timedelta
 from email.message import EmailMessage, Message
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import structlog
 from pyramid_mailer.mailer import SMTPMailer
 
 from authsite.platform.mail.message import Mail
-from authsite.platform.runtime import clock
+from authsite.platform.runtime.seldom import Seldom
 from authsite.platform.settings import Settings, SmtpServer, smtp_server
 from authsite.platform.settings.mailboxes import mailbox
 
@@ -27,8 +27,7 @@ from .smtp_connection import Connection, connect, reason_of, reply_text, without
 
 log = structlog.get_logger("authsite.outbox")
 
-NOTE_AGAIN = timedelta(hours=1)
-_noted_at: dict[tuple[str, int], datetime] = {}
+_NOTE_OF_SERVER: dict[tuple[str, int], Seldom] = {}
 # RFC 3463, and the list of the IANA for its enhanced status codes: no such mailbox or domain
 # (5.1.1 to 5.1.3, 5.1.6, 5.1.10), the mailbox is closed, full or too small (5.2.1 to 5.2.3), and
 # the content of the message (5.3.4, 5.6.x). What words say beside them decides nothing.
@@ -66,10 +65,9 @@ def transport(cfg: Settings) -> Transport:
 
 
 def _note(server: SmtpServer, reason: str) -> None:
-    """Log that mails travel unencrypted, at most once in `NOTE_AGAIN` and process."""
-    now, place = clock.now(), (server.host, server.port)
-    if place not in _noted_at or now - _noted_at[place] >= NOTE_AGAIN:
-        _noted_at[place] = now
+    """Log that mails travel unencrypted, once an hour."""
+    place = server.host, server.port
+    if _NOTE_OF_SERVER.setdefault(place, Seldom(timedelta(hours=1))).due():
         log.warning("mail_tls_failed", host=server.host, port=server.port, reason=reason)
 
 
