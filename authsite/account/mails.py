@@ -7,10 +7,10 @@ from sqlalchemy.orm import Session
 
 from authsite.oauth.models import Client, Family
 from authsite.platform.mail.builder import (
-    KeptFactor,
     MailBuilder,
     MailContent,
     MailJob,
+    RemainingFactor,
     own_link,
 )
 from authsite.sign_in.factors import notices as factor_notices
@@ -76,12 +76,12 @@ def build_password_changed(job: MailJob) -> MailContent | None:
         return content
     user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
     with Session(job.services.database.autocommit) as db:
-        kept = remaining.list_of(db, job.mail.user_id)
-    if not kept or user is None:
+        left = remaining.list_of(db, job.mail.user_id)
+    if not left or user is None:
         return content
     ring = job.services.keys[remaining.PURPOSE]
     token = remaining.make_token(ring, user.id, user.recovery_version)
-    factors = tuple(KeptFactor(each.name, each.created_at, each.device) for each in kept)
+    factors = tuple(RemainingFactor(each.name, each.created_at, each.device) for each in left)
     return replace(content, factors=factors, other_link=own_link(job, REMAINING_PAGE, token))
 
 

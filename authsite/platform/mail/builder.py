@@ -15,7 +15,7 @@ Device: TypeAlias = tuple[str | None, str | None]
 """A program and its system, as far as they are known."""
 
 
-class KeptFactor(NamedTuple):
+class RemainingFactor(NamedTuple):
     """A second factor that stays; ``name``: of a passkey, None for an authenticator app."""
 
     name: str | None
@@ -57,7 +57,7 @@ class MailContent:
     code: str | None = None
     password_known: bool = False
     by_link: bool = False
-    factors: Sequence[KeptFactor] = ()
+    factors: Sequence[RemainingFactor] = ()
 
 
 # Called right before sending. None: the mail is not needed any more (the address is confirmed).

@@ -37,7 +37,7 @@ from authsite.platform.runtime.catalogs import DOMAIN
 from authsite.platform.runtime.colors import ACCENT, BLACK, VISIBLE, WHITE, readable_on, towards
 from authsite.platform.settings import Settings
 
-from .builder import Device, KeptFactor, MailContent
+from .builder import Device, MailContent, RemainingFactor
 from .leases import ClaimedMail
 
 TEMPLATES = package.FOLDER / "templates" / "mail"
@@ -172,7 +172,7 @@ def facts(content: MailContent, mail: ClaimedMail) -> Sequence[tuple[str, str]]:
     return [(translate(label, mail.language), value) for label, value in found.items() if value]
 
 
-def _factor(factor: KeptFactor, language: str) -> str:
+def _factor(factor: RemainingFactor, language: str) -> str:
     """A factor of the user in one line: its name, its day and its device."""
     words: str = localizer(language).translate("%(name)s, added on %(day)s: %(device)s", DOMAIN)
     kind = _("Authenticator app") if factor.name is None else _("Passkey")
