@@ -16,6 +16,7 @@ from authsite.users.models import User
 from tests.support import administrators
 from tests.support.factors import context
 from tests.support.pages import csrf_of, submit
+from tests.support.statements import noted
 
 SCOPES = "\n  notes:read: Read notes\n  payments:write [groups]: Pay bills"
 XSS = "<script>alert(1)</script>"
@@ -227,6 +228,29 @@ def test_a_role_is_given_to_the_account_that_the_page_has_shown_or_to_none(site,
     act(site, path, **{**role, "account": shown})  # after a second look
     with site.db() as db:
         assert list(groups_of(db, ann.id)) == ["authsite:viewer"]
+
+
+def test_a_role_goes_to_no_account_that_loses_the_address_while_the_form_is_read(site):
+    administrators.signed_in(site, "owner")
+    ann = site.user("ann@example.com", confirmed=True)
+    path = "/admin/groups/authsite:viewer/add"
+    token, changed = csrf_of(site.http.get(path, status=200)), []
+
+    def change_soon(statement, _parameters):
+        if changed == ["found"]:
+            changed.append("changed")
+            with site.db() as db:
+                db.get(User, ann.id).email = "evil@example.com"
+        elif not changed and "login_names" in statement:
+            changed.append("found")
+
+    fields = {"csrf_token": token, "user": "ann@example.com"}
+    with noted(site.database, change_soon):
+        answer = site.http.post(path, fields, status=409)
+    assert changed == ["found", "changed"]
+    assert "was changed since the page was opened" in answer.text
+    with site.db() as db:
+        assert list(groups_of(db, ann.id)) == []
 
 
 def test_the_form_that_gives_a_client_scopes_says_what_one_of_them_can_do(site):

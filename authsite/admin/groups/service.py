@@ -67,15 +67,22 @@ def delete(
 
 
 def add(
-    ctx: Context, by: Administrator, name: str, user_id: str, reason: str | None = None
+    ctx: Context,
+    by: Administrator,
+    name: str,
+    user_id: str,
+    reason: str | None = None,
+    *,
+    account: str | None = None,
 ) -> bool:
     """Add a user to a group, also to a reserved one; whether the user was not in it.
 
-    Raises `UnknownGroup`, `TooManyAttempts`, and what `memberships.join` raises.
+    ``account``: the account with the address that ``by`` has entered, as `memberships.set_groups`
+    compares it. Raises `UnknownGroup`, `TooManyAttempts`, and what `memberships.join` raises.
     """
     actions.count_notice(ctx, by, user_id)
     user = _find(ctx, by, name, user_id)
-    return memberships.join(ctx, by, user, name, reason)
+    return memberships.join(ctx, by, user, name, reason, account)
 
 
 def remove(

@@ -17,13 +17,21 @@ from . import mails, subject
 from .errors import AccountChanged
 
 
-def join(ctx: Context, by: Administrator, user: User, group: str, reason: str | None) -> bool:
+def join(
+    ctx: Context,
+    by: Administrator,
+    user: User,
+    group: str,
+    reason: str | None,
+    account: str | None = None,
+) -> bool:
     """Add the user to a group; whether the user was not in it.
 
-    Raises `Outranked`, also for one's own groups and, for a client, at a reserved group,
-    `UnknownObject`, `UnknownGroup`, `UnknownRole`, `NotConfirmed` and `TooManyGroups`.
+    ``account``: as of `set_groups`. Raises `Outranked`, also for one's own groups and, for a
+    client, at a reserved group, `UnknownObject`, `UnknownGroup`, `UnknownRole`, `NotConfirmed`,
+    `TooManyGroups` and `AccountChanged`.
     """
-    return _change(ctx, by, user, lambda present: present | {group}, reason)
+    return _change(ctx, by, user, lambda present: present | {group}, reason, account)
 
 
 def leave(ctx: Context, by: Administrator, user: User, group: str, reason: str | None) -> bool:

@@ -12,6 +12,7 @@ from authsite.admin.groups.naming import naming_routes, routes_for
 from authsite.admin.guard import administrator_of
 from authsite.admin.rank import require_other, require_rank
 from authsite.admin.users import subject
+from authsite.admin.users.memberships import account_shown
 from authsite.admin.users.pages.asking import known_clients
 from authsite.groups.errors import ReservedName
 from authsite.groups.service import GroupValues, ShownGroup
@@ -173,7 +174,7 @@ def add(request: Request) -> Response:
         raise ValidationFailed(details=[FieldError("unknown", "user", _UNKNOWN)])
     if user.email_verified_at is None and given.user.lower() != str(user.id):
         raise ValidationFailed(details=[FieldError("unconfirmed", "user", _UNCONFIRMED)])
-    service.add(ctx, by, name, str(user.id), given.reason)
+    service.add(ctx, by, name, str(user.id), given.reason, account=account_shown(user))
     return done(request, _page(request, name), "added")
 
 
