@@ -112,7 +112,12 @@ def last_line(findings: Sequence[Finding], *, production: bool) -> str:
     if not production:
         return f"{errors} wrong, {warnings} to change before production"
     ready = "not ready" if errors else "ready"
-    return f"{errors} errors, {warnings} warnings: {ready} for production"
+    counts = f"{_number(errors, 'error')}, {_number(warnings, 'warning')}"
+    return f"{counts}: {ready} for production"
+
+
+def _number(number: int, of: str) -> str:
+    return f"{number} {of}" if number == 1 else f"{number} {of}s"
 
 
 def examine(

@@ -112,6 +112,9 @@ def test_any_other_application_gets_what_most_of_them_need(commands):
     assert f"client doctor {made['client_id']}" in made["note"]
     text = commands.run("client", "add", "--for", "generic", "--url", REDIRECT).output
     assert "PKCE is optional for this application" in text
+    assert "Its users are not asked what it may do" in text
+    asking = ("--for", "generic", "--consent", "ask", "--url", REDIRECT)
+    assert "not asked" not in commands.run("client", "add", *asking).output
     assert "note" not in add(commands, "flask")
 
 

@@ -165,7 +165,8 @@ def test_the_report_has_a_mark_a_line_and_a_closing_line_and_ends_with_its_statu
     assert {line.split()[0] for line in lines} == {"OK", "NOTE", "WARNING", "ERROR"}
     errors = sum(line.startswith("ERROR") for line in lines)
     warnings = sum(line.startswith("WARNING") for line in lines)
-    assert last == f"{errors} errors, {warnings} warnings: not ready for production"
+    counted = f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
+    assert last == f"{counted}: not ready for production"
     assert shown.exit_code == 1
     as_json = CliRunner().invoke(authsite, ["doctor", "--config", ini, "--production", "--json"])
     assert len(json.loads(as_json.output)["findings"]) == len(lines)

@@ -67,7 +67,7 @@ def test_trap_5_each_datum_is_shown_with_its_value_and_each_scope_in_words(site)
     ]
     assert data(page) == {
         "Username": "ann77",
-        "Language": "en",
+        "Language": "English",
         "E-mail address": "ann@example.com",
         "Phone number": "+4930901820",
     }

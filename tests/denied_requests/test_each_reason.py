@@ -69,3 +69,6 @@ def test_a_denied_request(world, tmp_path, name):
     assert known.items() >= shown.items()
     printed = Commands(site, tmp_path).run("explain", id_).stdout
     assert all(value in printed for value in shown.values())
+    # Once, also where the audit trail has an event of the same.
+    heads = [line for line in printed.splitlines() if not line.startswith("  ")]
+    assert sum(reason.meaning in line for line in heads) == 1

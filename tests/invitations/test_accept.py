@@ -43,6 +43,12 @@ def test_the_page_of_the_link_registers_and_signs_in(site, inviting):
     assert "ann@example.com" not in str([accepted.details, event(site, "invitation.sent").details])
 
 
+def test_the_first_field_has_the_focus(site, inviting):
+    form = site.http.get(inviting.link()).html.select_one("#token-form")
+    first = form.select_one(".field input")
+    assert [each["name"] for each in form.select("[autofocus]")] == [first["name"]]
+
+
 def test_a_link_works_once(site, inviting):
     link = inviting.link()
     shown = site.http.get(link)

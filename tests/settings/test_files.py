@@ -117,6 +117,12 @@ def test_lines_comments_and_quotes(folder):
     }
 
 
+def test_a_value_in_quotes_is_wholly_in_them(folder):
+    path = written(folder, 'MAIL_FROM="Ann Example" <ann@example.com>\n')
+    with pytest.raises(SettingsError, match="line 1: the value begins with a quote"):
+        read_env_file(path)
+
+
 def test_a_line_that_cannot_be_read_is_named_and_not_shown(folder):
     path = written(folder, "A=1\ngeheim\nB='geheim\n1C=geheim\n")
 

@@ -94,7 +94,7 @@ def test_a_link_that_was_used_or_comes_too_late_says_what_to_do(story):
     story.request()
     story.complete()
     late = story.site.http.get(story.link, status=403)
-    assert "we have sent you another e-mail" in late
+    assert "the former address got another e-mail" in late
     assert late.html.select_one("main form") is None
 
 

@@ -52,10 +52,12 @@ def test_the_link_asks_for_a_sign_in_with_the_present_address_and_leads_on(asked
         for text in (opened.text, login.text):
             assert OLD not in text
             assert NEW not in text
+        assert "Sign in with the present address of your account." in login.html.main.get_text()
     form = login.forms[0]
     form["username"], form["password"] = OLD, PASSWORD
     page = form.submit().follow()
     assert page.request.path == asked.link.removeprefix("http://localhost")
+    assert page.html.h1.get_text() == "Confirm your address"
     assert OLD in page.text
     assert NEW in page.text
     done = page.forms[0].submit()

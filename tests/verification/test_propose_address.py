@@ -11,6 +11,7 @@ from authsite.verification.email_change import propose_address, set_address
 from tests.account.test_email_change import change, complete, path_in, paths_to
 from tests.support.acting import acting
 from tests.support.mails import link_in, text_of
+from tests.support.pages import sign_in
 from tests.verification.test_disown import BUTTON, press, users_left
 
 pytestmark = pytest.mark.both_databases
@@ -59,6 +60,13 @@ def test_the_page_of_its_link_needs_no_sign_in_and_says_what_ended(site):
     assert done.html.h1.text == "Your e-mail address was changed"
     assert f"Sign in with {NEW}. You were signed out everywhere." in done.html.main.get_text()
     assert site.http.get("/login").forms[0]["username"].value == NEW
+
+
+def test_the_account_page_says_that_all_sign_ins_end(site):
+    propose(site, site.user(confirmed=True))
+    sign_in(site)
+    [notice] = site.http.get("/account").html.select(".notice.warning")
+    assert "Then you are signed out everywhere, and" in notice.text
 
 
 def test_what_the_user_asks_for_then_is_completed_by_the_user_alone(site):

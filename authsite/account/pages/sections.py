@@ -22,6 +22,7 @@ def email(request: Request) -> dict[str, Any]:
     waits = change is None and not user.confirmed
     return {
         "pending_email": change and change.email,
+        "pending_by_link": change is not None and change.by_link,
         "restorable": former.list_first(ctx.db, user.id),
         "address_hint": address_hint(request.authsite.settings),
         "link_sent": waits and has_link(ctx.db, Recipient(user.id, user.email)),

@@ -1,6 +1,6 @@
 """What an event of a request means, why something failed, and how a denied request was answered."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from authsite.platform.audit.events import Event
@@ -22,17 +22,26 @@ TABLES: Mapping[Event, str] = {
 NO_REASON = "The request was denied."
 
 
-def meaning_of(services: Services, event: AuditEvent) -> str:
-    """What the event means, and why a login or a return from a provider failed."""
+def meaning_of(services: Services, event: AuditEvent, shown: Collection[str] = frozenset()) -> str:
+    """What the event means, and why a login or a return from a provider failed.
+
+    ``shown``: the names of the reasons that the reader has already.
+    """
     known = Event.of(event.event)
     if known is None:
         return "This version does not know the event."
-    details = event.details or {}
-    names = [f"{TABLES[known]}.{details.get('reason')}"] if known in TABLES else []
-    if "check" in details:
-        names.append(f"passkey.{details['check']}")
+    names = [name for name in reason_names(event) if name not in shown]
     reasons = [denied_requests.reason_of(services, name) for name in names]
     return " ".join([known.meaning, *(each.meaning for each in reasons if each)])
+
+
+def reason_names(event: AuditEvent) -> list[str]:
+    """The names of the reasons of an event, as `DeniedRequest.reason` has them."""
+    known, details = Event.of(event.event), event.details or {}
+    names = [f"{TABLES[known]}.{details.get('reason')}"] if known and known in TABLES else []
+    if "check" in details:
+        names.append(f"passkey.{details['check']}")
+    return names
 
 
 def denial_of(services: Services, row: DeniedRequest) -> dict[str, Any]:

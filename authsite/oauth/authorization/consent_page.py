@@ -15,7 +15,7 @@ from authsite.oauth.registered import RegisteredClient
 from authsite.platform.http.address import path_qs
 from authsite.platform.http.own_files import href
 from authsite.platform.http.rendering import page_path
-from authsite.platform.i18n import _
+from authsite.platform.i18n import _, own_name
 from authsite.platform.request_state import Request
 from authsite.platform.settings import Settings, is_file_name
 from authsite.users.account import Account
@@ -80,6 +80,8 @@ def values(
     claims = user_claims(request.authsite.ctx, account, asked, acr)
     if claims.get("nickname") == claims.get("preferred_username"):
         claims.pop("nickname", None)  # the same again
+    if "locale" in claims and account.language:
+        claims["locale"] = own_name(account.language)
     settings = request.authsite.settings
     shown = [
         ShownScope(

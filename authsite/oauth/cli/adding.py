@@ -25,6 +25,10 @@ _PKCE = (
     "PKCE is optional for this application, since many cannot do it. Once people have signed in,\n"
     "`authsite client doctor {}` says whether it can: then require it."
 )
+_NOT_ASKED = (
+    "Its users are not asked what it may do: you answer for it. To ask each of them:\n"
+    "`authsite client update {} --consent ask`."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +147,10 @@ def add(
         "key": user_key,
         "passphrase": secrets.token_urlsafe(32),
     }
-    note = _PKCE.format(made.id) if preset.pkce == "optional" else None
-    return Added(credentials, preset.configuration(values), note)
+    notes = [_PKCE.format(made.id)] if preset.pkce == "optional" else []
+    if fields.consent == "none":
+        notes.append(_NOT_ASKED.format(made.id))
+    return Added(credentials, preset.configuration(values), "\n\n".join(notes) or None)
 
 
 def _address(urls: Sequence[str]) -> str:

@@ -18,6 +18,10 @@ EMPTY_IS_UNSET = {"AUTHSITE_SEALING_KEY", "AUTHSITE_SEALING_KEY_NEXT"}
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*+(.*)")
 _QUOTED = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'([^']*)')\s*(?:#.*)?""")
 _ESCAPED = re.compile(r"\\(.)")
+_QUOTES = (
+    "the value begins with a quote, and does not end with it: leave the quotes out, or write the "
+    "whole value in '…'"
+)
 
 
 def env_file_path(environ: Mapping[str, str], folder: Path) -> Path:
@@ -65,9 +69,8 @@ def read_env_file(path: Path) -> dict[str, str]:
         match = _ASSIGNMENT.fullmatch(line)
         value = _value(match[2]) if match else None
         if match is None or value is None:
-            errors.append(
-                InvalidSetting(f"{path}, line {number}", "write KEY=value or a # comment")
-            )
+            message = _QUOTES if match else "write KEY=value or a # comment"
+            errors.append(InvalidSetting(f"{path}, line {number}", message))
         else:
             variables[match[1]] = value
     if errors:

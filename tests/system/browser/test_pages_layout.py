@@ -45,6 +45,30 @@ def test_keep_me_signed_in_is_one_line_on_a_phone(ann):
         assert span.evaluate("(text) => text.offsetHeight < 30"), language
 
 
+@pytest.mark.parametrize("width", [320, 1280])
+def test_the_parts_of_a_notice_are_one_below_the_other_and_in_it(ann, width):
+    """As the page after a reset has them: a sentence, a list of factors, and a link."""
+    ann.page.set_viewport_size({"width": width, "height": 800})
+    ann.go("/password/reset?done=1")
+    boxes = ann.page.evaluate("""() => {
+        const notice = document.createElement("div");
+        notice.className = "notice warning";
+        notice.innerHTML = `<p>These stay, and work as before:</p>
+            <ul><li>Authenticator app, added on Oct 29: ${"x".repeat(80)}@example.com</li></ul>
+            <p><a href="#">Remove one that you do not know</a></p>`;
+        document.querySelector(".card").append(notice);
+        const box = (each) => each.getBoundingClientRect();
+        return [notice, ...notice.children].map((each) => [
+            box(each).top, box(each).bottom, box(each).left, box(each).left + each.scrollWidth]);
+    }""")
+    (top, bottom, left, right), *parts = boxes
+    assert len(parts) == 3
+    edges = [top, *(edge for part in parts for edge in part[:2]), bottom]
+    assert edges == sorted(edges)
+    assert len({part[2] for part in parts}) == 1
+    assert all(left < part[2] and part[3] < right for part in parts)
+
+
 @pytest.mark.parametrize("language", ["en", "de", "es", "fr"])
 def test_text_of_twice_the_size_fits_a_small_phone(ann, language):
     ann.page.set_viewport_size({"width": 320, "height": 640})

@@ -1,12 +1,12 @@
 """``authsite explain``."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
 import click
 
-from authsite.admin.audit.explaining import denial_of, meaning_of
+from authsite.admin.audit.explaining import denial_of, meaning_of, reason_names
 from authsite.admin.audit.rows import facts, in_words
 from authsite.oauth.models import Client
 from authsite.platform.audit.models import AuditEvent
@@ -53,22 +53,39 @@ def explain(cfg: Settings, request_id: str, as_json: bool) -> None:
         by = f"from {first.address}" if first.address else "by a command"
         agent = (events[0].agent or "no user agent") if events else denied[0].route
         click.echo(visible(f"{clock.rfc3339(first.at)} {by}: {agent}"))
+        answers = {each["reason"]: _lines_of(ctx, each) for each in denials}
         for event in events:
-            click.echo(f"\n{visible(event.event)}: {meaning_of(ctx.services, event)}")
-            for name, value in _about(ctx, event).items():
-                click.echo(f"  {name}: {visible(value)}")
+            click.echo(f"\n{visible(event.event)}: {meaning_of(ctx.services, event, answers)}")
+            _print_lines(_besides(_about(ctx, event), reason_names(event), answers))
         for each in denials:
-            _print_denial(ctx, each)
+            title = f"{each['route']} {each['status']} {each['error']}"
+            click.echo(f"\n{visible(title)}: {each['meaning']}")
+            _print_lines(answers[each["reason"]])
 
 
-def _print_denial(ctx: Context, denial: Mapping[str, Any]) -> None:
-    """What was answered, why, and what to tell whom."""
-    title = f"{denial['route']} {denial['status']} {denial['error']}"
-    click.echo(f"\n{visible(title)}: {denial['meaning']}")
+def _lines_of(ctx: Context, denial: Mapping[str, Any]) -> dict[str, str]:
+    """Why a request was denied, what was answered, and what to tell whom."""
     lines = {"reason": denial["reason"], **denial["details"]}
     if denial["client_id"]:
         lines = {"client": _client(ctx, UUID(denial["client_id"])), **lines}
-    lines |= {"answer": denial["answer"], "tell the person": denial["person"]}
+    return {**lines, "answer": denial["answer"], "tell the person": denial["person"]}
+
+
+def _besides(
+    lines: Mapping[str, str], reasons: Collection[str], answers: Mapping[str, Mapping[str, str]]
+) -> dict[str, str]:
+    """The lines of an event without those that the denied request of the same reason has."""
+    shown = [answers[reason] for reason in reasons if reason in answers]
+    if not shown:
+        return dict(lines)
+    return {
+        name: value
+        for name, value in lines.items()
+        if name not in ("reason", "error") and all(each.get(name) != value for each in shown)
+    }
+
+
+def _print_lines(lines: Mapping[str, str]) -> None:
     for name, value in lines.items():
         if value:
             click.echo(f"  {name}: {visible(value)}")

@@ -243,7 +243,8 @@ class ProviderFailure(StrEnum):
     TOO_OLD = "too_old", "The return came more than 10 minutes after the start.", pages.TOO_OLD
     UNREACHABLE = (
         "unreachable",
-        "The provider did not answer in time, or its answer was too long or not JSON.",
+        "The provider could not be reached or did not answer in time, or its answer was too long "
+        "or not JSON.",
         pages.NO_ANSWER,
     )
     USED = "used", "The return was used before.", pages.USED
