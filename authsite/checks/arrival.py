@@ -26,17 +26,19 @@ def _at(services: "Services", base_url: str) -> Finding:
     page = f"{base_url.rstrip('/')}/login"
     headers = {"Accept": "text/html", **arrival.question(services.keys, clock.now())}
     try:
-        got = outbound.send(services, outbound.UNTRUSTED, "GET", page, headers=headers, limit=LIMIT)
+        answer = outbound.send(
+            services, outbound.UNTRUSTED, "GET", page, headers=headers, limit=LIMIT
+        )
     except (outbound.Unreachable, ValueError) as error:
         advice = "start the service and the proxy, and run this again"
         return Finding("change", _SUBJECT, f"{page} cannot be fetched: {error}; {advice}")
-    arrived = got.headers.get(arrival.ANSWER)
+    arrived = answer.headers.get(arrival.ANSWER)
     if arrived is None:
         return Finding(
             "change",
             _SUBJECT,
-            f"{page} answered with {got.status}, and not as this authsite: does the proxy pass this"
-            " host and path on to it, and does it run with this secret?",
+            f"{page} answered with {answer.status}, and not as this authsite: does the proxy pass"
+            " this host and path on to it, and does it run with this secret?",
         )
     parts = urlsplit(arrived)
     text = f"{page} arrived with the scheme {parts.scheme} and the Host {parts.netloc}"

@@ -199,17 +199,22 @@ def _cleartext(cfg: Settings, database: "Database") -> Iterator[Finding]:
     from authsite.oauth.models import Client, ClientUri
 
     with Session(database.autocommit) as db:
-        has = select(ClientUri.client_id).where(ClientUri.uri.startswith("http:"))
-        query = select(Client.id, Client.name).where(Client.id.in_(has)).order_by(Client.id)
-        found = db.execute(query).all()
-        uris = client_uris.of(db, [row.id for row in found])
-    for id_, name in found:
-        if not (those := client_uris.unencrypted(uris, id_)):
+        with_http = select(ClientUri.client_id).where(ClientUri.uri.startswith("http:"))
+        query = select(Client.id, Client.name).where(Client.id.in_(with_http)).order_by(Client.id)
+        clients = db.execute(query).all()
+        uris = client_uris.of(db, [row.id for row in clients])
+    for id_, name in clients:
+        if not (unencrypted := client_uris.unencrypted(uris, id_)):
             continue
-        gone = sorted({*map(redirect_uris.host, those)}.difference(cfg.http_redirect_hosts))
+        gone = sorted({*map(redirect_uris.host, unencrypted)}.difference(cfg.http_redirect_hosts))
         more = f". The setting http-redirect-hosts no longer has {', '.join(gone)}" if gone else ""
         yield line(
-            "client-cleartext", "clients", id=id_, client=name, uris=" ".join(those), more=more
+            "client-cleartext",
+            "clients",
+            id=id_,
+            client=name,
+            uris=" ".join(unencrypted),
+            more=more,
         )
 
 

@@ -131,6 +131,8 @@ def retire(
     from . import rotation
 
     retired = _setting(setting)
+    if codes_end and retired == "password_pepper":
+        raise click.UsageError("--codes-end: recovery codes do not need the pepper, leave it out")
     done = rotation.retire(config, retired, force=force, codes_end=codes_end)
     _report(done, config, retired, as_json)
 

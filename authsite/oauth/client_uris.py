@@ -68,5 +68,5 @@ def of(db: Session, client_ids: Iterable[UUID]) -> Uris:
 def unencrypted(uris: Uris, client_id: UUID) -> list[str]:
     """Those of a client by which people return without TLS (`http-redirect-hosts`), each once."""
     kinds = (REDIRECT, POST_LOGOUT)
-    found = [uri for kind in kinds for uri in uris.get((client_id, kind), ())]
-    return [uri for uri in dict.fromkeys(found) if redirect_uris.is_unencrypted(uri)]
+    returning = [uri for kind in kinds for uri in uris.get((client_id, kind), ())]
+    return [uri for uri in dict.fromkeys(returning) if redirect_uris.is_unencrypted(uri)]

@@ -121,6 +121,10 @@ def test_codes_can_be_ended_and_their_users_hear_of_it(home, enrolled):
         assert event.details["kind"] == "recovery_code"
 
 
+def test_a_rotation_of_the_pepper_ends_no_codes_and_says_so(home):
+    assert "leave it out" in here("secret", "retire", "--pepper", "--codes-end", status=2)
+
+
 def test_no_code_ends_where_the_key_is_not_removed(home, enrolled):
     """Processes may still use the old key within an hour of the rotation."""
     enroll(enrolled, sealing(home))

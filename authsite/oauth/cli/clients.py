@@ -295,8 +295,8 @@ def _shown(ctx: Context, client: Client) -> Data:
 
 def _cleartext_note(ctx: Context, client: Client) -> str | None:
     """What to know of redirect URIs without TLS, if the client has any."""
-    found = client_uris.unencrypted(client_uris.of(ctx.db, [client.id]), client.id)
-    return CLEARTEXT.format(uris=" ".join(found)) if found else None
+    unencrypted = client_uris.unencrypted(client_uris.of(ctx.db, [client.id]), client.id)
+    return CLEARTEXT.format(uris=" ".join(unencrypted)) if unencrypted else None
 
 
 def find_client(db: Session, client_id: str) -> Client:

@@ -49,8 +49,10 @@ def list_of(ctx: Context, user_id: UUID) -> list[SetUp]:
         .join(Consent, Consent.client_id == Client.id)
         .where(Consent.user_id == user_id, *of_client)
     )
-    found = {row[0]: SetUp(*row) for row in [*ctx.db.execute(allowed), *ctx.db.execute(signed_in)]}
-    return sorted(found.values(), key=lambda each: (each.name.casefold(), each.client_id))
+    by_client = {
+        row[0]: SetUp(*row) for row in [*ctx.db.execute(allowed), *ctx.db.execute(signed_in)]
+    }
+    return sorted(by_client.values(), key=lambda each: (each.name.casefold(), each.client_id))
 
 
 def end_sign_ins(ctx: Context, user_id: UUID, client_id: UUID) -> None:

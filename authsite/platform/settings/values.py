@@ -163,10 +163,10 @@ def network(text: str) -> Network:
     An IPv4 one that is written in IPv6 is IPv4, as its addresses are where they enter
     (`platform.http.request_facts.canonical`).
     """
-    found = ip_network(text)
-    if isinstance(found, IPv4Network) or not found.subnet_of(_MAPPED):
-        return found
-    return IPv4Network((found.network_address.packed[-4:], found.prefixlen - _MAPPED.prefixlen))
+    parsed = ip_network(text)
+    if isinstance(parsed, IPv4Network) or not parsed.subnet_of(_MAPPED):
+        return parsed
+    return IPv4Network((parsed.network_address.packed[-4:], parsed.prefixlen - _MAPPED.prefixlen))
 
 
 def trusted_proxies(text: str) -> TrustedProxies:

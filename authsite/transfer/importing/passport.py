@@ -77,12 +77,12 @@ def _redirect_uris(row: Mapping[str, object]) -> tuple[str, ...]:
         each = (uri.strip() for uri in (text(row, "redirect") or "").split(","))
         return tuple(dict.fromkeys(uri for uri in each if uri))
     try:
-        found = json.loads(listed)
+        uris = json.loads(listed)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list) or not all(isinstance(uri, str) for uri in found):
+        uris = None
+    if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
         raise Fault("redirect_uris", "is not a JSON list of texts")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(uris))
 
 
 def _beyond_type(type_: str, grants: frozenset[str]) -> str | None:
