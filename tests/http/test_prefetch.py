@@ -2,8 +2,10 @@
 
 import pytest
 
+from tests.providers.people import go
 from tests.support.authorizing import OPENID, application, authorize, code_for
 from tests.support.counting import watched
+from tests.support.fake_provider import fake_provider
 
 
 @pytest.fixture
@@ -39,6 +41,17 @@ def test_nor_does_anything_else_that_works_once(site, path):
     url = f"https://auth.example.com{path}"
     answer = site.http.get(url, headers={"Sec-Purpose": "prefetch"}, status=503)
     assert (answer.headers["Retry-After"], answer.headers["Cache-Control"]) == ("1", "no-store")
+
+
+def test_a_prefetched_return_from_a_provider_stays_for_the_user(site_with):
+    with fake_provider("oidc") as fake:
+        site = site_with(**fake.settings(), providers=fake.name)
+        back = fake.authorize(go(site, fake.name))
+        asked = len(fake.paths)
+        answer = site.http.get(back, headers={"Sec-Purpose": "prefetch"}, status=503)
+        assert (answer.headers["Retry-After"], answer.headers["Cache-Control"]) == ("1", "no-store")
+        assert len(fake.paths) == asked
+        site.http.get(back, status=303)
 
 
 def test_other_pages_may_be_fetched_ahead(site):
