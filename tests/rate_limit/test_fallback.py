@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 
 from authsite.platform.rate_limit import factory
 from authsite.platform.rate_limit.fallback import FallbackStorage
+from authsite.platform.rate_limit.storage import Limited
 from authsite.platform.settings import Secret
 from tests.conftest import need
 from tests.support import databases, redis
@@ -175,3 +176,14 @@ def test_only_the_call_that_meets_a_hanging_redis_waits_for_it(server, site_with
     others = time.perf_counter() - begin
     assert met >= TIMEOUT  # it did wait, so the rest is a comparison with something
     assert others / 100 < met / 10
+
+
+def test_several_windows_go_on_being_counted_without_the_table(own_site):
+    storage, windows = storage_of(own_site), [Limited("a", 60, 3), Limited("b", 3600, 9)]
+    assert storage.count_together(windows) is None
+    break_table(own_site)
+    assert [storage.count_together(windows) for _ in range(4)] == [None, None, None, 0]
+    assert storage.is_degraded
+    storage.refund_together(windows)
+    assert (storage.get("a"), storage.get("b")) == (3, 2)
+    mend_table(own_site)

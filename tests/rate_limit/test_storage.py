@@ -10,9 +10,9 @@ from authsite.platform.rate_limit import storage as storages
 from authsite.platform.rate_limit.factory import make_storage
 from authsite.platform.rate_limit.fallback import LocalStorage
 from authsite.platform.rate_limit.models import LimitCounter
-from authsite.platform.rate_limit.storage import DatabaseStorage
+from authsite.platform.rate_limit.storage import DatabaseStorage, Limited
 from authsite.platform.settings import Secret, SettingsError
-from tests.support.statements import counted
+from tests.support.statements import counted, round_trips
 from tests.support.together import together
 
 
@@ -243,3 +243,60 @@ def test_several_counters_are_read_together_without_those_that_have_ended(storag
     assert storage.read(["b", "a", "c"]) == {"a": (1, end + 60), "b": (2, end + 30)}
     frozen.advance(30)
     assert storage.read(["b", "a"]) == {"a": (1, end + 60)}
+
+
+MINUTE, HOUR = Limited("minute", 60, 3), Limited("hour", 3600, 5)
+
+
+@pytest.mark.both_databases
+def test_several_windows_are_counted_in_one_round_trip(storage, site):
+    with round_trips(site.database) as trips:
+        found = [storage.count_together([MINUTE, HOUR]) for _ in range(5)]
+    assert found == [None, None, None, 0, 0]
+    assert trips == [2] * 5  # statements of each
+    # What the first window rejects is not added to the second.
+    assert rows(site) == {"minute": 5, "hour": 3}
+    with round_trips(site.database) as trips:
+        storage.refund_together([MINUTE, HOUR])
+    assert (trips, rows(site)) == ([2], {"minute": 4, "hour": 2})
+
+
+@pytest.mark.both_databases
+def test_the_first_full_window_of_many_is_told_and_ends_the_count(storage, site, frozen):
+    day, week = Limited("day", 86400, 4), Limited("week", 604800, 9)
+    windows = [MINUTE, HOUR, day, week]
+    found = []
+    for _ in range(7):
+        found.append(storage.count_together(windows))
+        frozen.advance(40)  # each second time a new minute
+    assert found == [None, None, None, None, 2, 1, 1]
+    assert rows(site)["hour"] == 7
+    assert (rows(site)["day"], rows(site)["week"]) == (5, 4)
+
+
+@pytest.mark.both_databases
+def test_windows_that_are_counted_together_at_the_same_moment_are_exact(storage, site):
+    windows = [Limited("minute", 60, 10), Limited("hour", 3600, 100)]
+    found = together(*[lambda: storage.count_together(windows)] * 24)
+    assert sorted(found, key=str) == [0] * 14 + [None] * 10
+    assert rows(site) == {"minute": 24, "hour": 10}
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize(
+    ("name", "subject", "windows"),
+    [
+        ("authorize-user", "ann", 2),
+        ("verification", "ann", 2),
+        ("login-address", "203.0.113.9", 1),
+        ("login-address", "2001:db8::/64", 2),
+    ],
+)
+def test_all_windows_of_a_limit_are_one_round_trip(site_with, name, subject, windows):
+    """Also those of the network around an IPv6 address."""
+    site = site_with(limits="on")
+    limiter = site.app.registry["authsite"].rate_limits
+    with round_trips(site.app.registry["authsite"].database) as trips:
+        assert limiter.acquire(name, subject) is None
+        limiter.refund(name, subject)
+    assert trips == [windows] * 2

@@ -47,6 +47,22 @@ def noted(database, note):
         del database.prepared._execute
 
 
+@contextmanager
+def round_trips(database):
+    """The list that has the number of statements of each run of prepared queries in the block."""
+    seen, run = [], database.prepared._execute
+
+    def counting(connection, queries):
+        seen.append(len(queries))
+        return run(connection, queries)
+
+    database.prepared._execute = counting
+    try:
+        yield seen
+    finally:
+        del database.prepared._execute
+
+
 def fail_commits(patch, database):
     """Let whatever writes fail as on a full disk, till the `monkeypatch` is undone."""
     for engine in (database.transactional, database.autocommit):

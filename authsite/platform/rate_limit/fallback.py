@@ -12,7 +12,7 @@ import structlog
 from limits.errors import StorageError
 from limits.storage import MemoryStorage, Storage
 
-from .storage import ReadingTogether, Window
+from .storage import Limited, Together, Window, count_together, refund_together
 
 log = structlog.get_logger("authsite.rate_limit")
 
@@ -47,7 +47,7 @@ class LocalStorage(MemoryStorage):
             super().clear(key)
 
 
-class FallbackStorage(ReadingTogether):
+class FallbackStorage(Together):
     """A storage, and counters in the memory of this process while it fails.
 
     ``connect`` returns the storage, and is called when it is first used, since the client of a
@@ -97,8 +97,16 @@ class FallbackStorage(ReadingTogether):
     def read(self, keys: Sequence[str]) -> Mapping[str, Window] | None:
         """The running windows of ``keys``, if the storage in use reads them together."""
         return self._call(
-            lambda storage: storage.read(keys) if isinstance(storage, ReadingTogether) else None
+            lambda storage: storage.read(keys) if isinstance(storage, Together) else None
         )
+
+    def count_together(self, windows: Sequence[Limited]) -> int | None:
+        """Count one in each window, up to the first one that is full: its place, or None."""
+        return self._call(lambda storage: count_together(storage, windows))
+
+    def refund_together(self, windows: Sequence[Limited]) -> None:
+        """Undo a count in each window."""
+        self._call(lambda storage: refund_together(storage, windows))
 
     def clear(self, key: str) -> None:
         """Delete the count."""

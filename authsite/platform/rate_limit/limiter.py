@@ -19,6 +19,7 @@ from authsite.platform.settings.values import Network
 
 from .errors import TooManyAttempts
 from .networks import OWN_FACTOR, WIDE_FACTOR, is_in, wider_network
+from .storage import Limited, count_together, refund_together
 
 log = structlog.get_logger("authsite.rate_limit")
 
@@ -98,11 +99,12 @@ class RateLimiter:
         Atomic over all processes. A count that a full window rejects is not added to longer ones,
         nor to those of the network around the address (`_windows`).
         """
-        for item, hashed in self._windows(name, subject):
-            if not self._fixed.hit(item, name, hashed):
-                RATE_LIMITED.add(name)
-                return item.key_for(name, hashed)
-        return None
+        windows = self._limited(name, subject)
+        place = count_together(self.storage, windows)
+        if place is None:
+            return None
+        RATE_LIMITED.add(name)
+        return windows[place].key
 
     def full(self, name: str, *subject: str) -> str | None:
         """The key of a full window, or None if there is none; counts nothing."""
@@ -114,8 +116,13 @@ class RateLimiter:
 
     def refund(self, name: str, *subject: str) -> None:
         """Undo one `acquire`."""
-        for item, hashed in self._windows(name, subject):
-            self.storage.incr(item.key_for(name, hashed), item.get_expiry(), -1)
+        refund_together(self.storage, self._limited(name, subject))
+
+    def _limited(self, name: str, subject: tuple[str, ...]) -> list[Limited]:
+        return [
+            Limited(item.key_for(name, hashed), item.get_expiry(), item.amount)
+            for item, hashed in self._windows(name, subject)
+        ]
 
     def first(self, *subject: str) -> bool:
         """Whether this is the first call in this hour; True for one of concurrent calls."""

@@ -1,8 +1,9 @@
-"""Counters in our own database, as a storage of the limits library that reads several at once."""
+"""Counters in our own database, as a storage of the limits library that takes several at once."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from limits.errors import StorageError
@@ -13,26 +14,39 @@ from sqlalchemy import (
     Executable,
     Insert,
     String,
+    and_,
     bindparam,
     case,
     delete,
+    exists,
     literal_column,
     or_,
     select,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.orm import aliased
 
 from authsite.platform.db.batches import Batch, delete_overdue, sweep_index
 from authsite.platform.db.conflicts import is_conflict
 from authsite.platform.db.engine import Database
-from authsite.platform.db.prepared import PreparedQuery
+from authsite.platform.db.prepared import PreparedQuery, run_together
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 
 from .models import LimitCounter
 
 Result = TypeVar("Result")
+
+
+class Counted(NamedTuple):
+    """The count after it was changed, and how the statement commits; see `_without_waiting`."""
+
+    hits: int
+    commits: str
+
+
+COLUMNS = (LimitCounter.key, LimitCounter.count, LimitCounter.expires_at)
 SWEEP_EVERY = 1000  # writes of one process
 SWEEP_AT_MOST = 1000  # rows
 
@@ -44,10 +58,30 @@ class Window(NamedTuple):
     end: float
 
 
-class ReadingTogether(Storage):
-    """A storage of the limits library that may read several counters at once."""
+class Limited(NamedTuple):
+    """A window of ``expiry`` seconds in which ``key`` may be counted ``most`` times."""
+
+    key: str
+    expiry: int
+    most: int
+
+
+class Together(Storage):
+    """A storage of the limits library that may read and change several counters at once."""
 
     STORAGE_SCHEME = None
+
+    @abstractmethod
+    def count_together(self, windows: Sequence[Limited]) -> int | None:
+        """Count one in each of ``windows``, in this order, up to the first one that is full.
+
+        The place of that one, or None. What a full window rejects is not added to those after it.
+        Raises `StorageError`.
+        """
+
+    @abstractmethod
+    def refund_together(self, windows: Sequence[Limited]) -> None:
+        """Undo a count in each of ``windows``. Raises `StorageError`."""
 
     @abstractmethod
     def read(self, keys: Sequence[str]) -> Mapping[str, Window] | None:
@@ -55,6 +89,25 @@ class ReadingTogether(Storage):
 
         Raises `StorageError`.
         """
+
+
+def count_together(storage: Storage, windows: Sequence[Limited]) -> int | None:
+    """See `Together.count_together`; one after another in a storage that takes one key."""
+    if isinstance(storage, Together) and len(windows) > 1:
+        return storage.count_together(windows)
+    for place, (key, expiry, most) in enumerate(windows):
+        if storage.incr(key, expiry) > most:
+            return place
+    return None
+
+
+def refund_together(storage: Storage, windows: Sequence[Limited]) -> None:
+    """See `Together.refund_together`."""
+    if isinstance(storage, Together) and len(windows) > 1:
+        storage.refund_together(windows)
+        return
+    for key, expiry, _most in windows:
+        storage.incr(key, expiry, -1)
 
 
 class Windows:
@@ -65,7 +118,7 @@ class Windows:
 
     def __init__(self, storage: Storage, keys: Sequence[str]) -> None:
         self._storage, self._keys = storage, keys
-        self._read = storage.read(keys) if isinstance(storage, ReadingTogether) else None
+        self._read = storage.read(keys) if isinstance(storage, Together) else None
 
     def get(self, key: str) -> int:
         """The count of ``key``; 0 without a running window."""
@@ -88,11 +141,11 @@ class Counter(NamedTuple):
     expires_at: datetime
 
 
-TOGETHER = 3  # keys of one statement
+READ_TOGETHER = 3  # keys of one statement
 RUNNING = PreparedQuery(
     select(LimitCounter.key, LimitCounter.count.label("hits"), LimitCounter.expires_at).where(
         LimitCounter.key.in_(
-            [bindparam(f"key{number}", type_=String()) for number in range(TOGETHER)]
+            [bindparam(f"key{number}", type_=String()) for number in range(READ_TOGETHER)]
         ),
         LimitCounter.expires_at > bindparam("now"),
     ),
@@ -100,8 +153,8 @@ RUNNING = PreparedQuery(
 )
 
 
-class DatabaseStorage(ReadingTogether):
-    """Counters that all processes share; each call is one statement, committed by itself.
+class DatabaseStorage(Together):
+    """Counters that all processes share; each call is one round trip, committed by itself.
 
     One upsert decides between concurrent requests, and no lock is held between calls. The caller
     must not have an open transaction that has written (on SQLite it would wait for itself). After
@@ -118,7 +171,7 @@ class DatabaseStorage(ReadingTogether):
         super().__init__(wrap_exceptions=True)
         self._database = database
         dialect = database.autocommit.dialect.name
-        self._increment, self._clear = INCREMENT[dialect], _clear(dialect)
+        self._dialect, self._increment, self._clear = dialect, INCREMENT[dialect], _clear(dialect)
         self._sweep = delete_overdue(LimitCounter.key, LimitCounter.expires_at, dialect)
         self._until_sweep = SWEEP_EVERY
 
@@ -132,12 +185,33 @@ class DatabaseStorage(ReadingTogether):
 
         A count of 0, and one whose window is over, starts a window of ``expiry`` seconds.
         """
-        now = clock.now()
-        ends = now + timedelta(seconds=expiry)
-        values = {"key": key, "now": now, "first": max(0, amount), "expires_at": ends}
-        counted = self._twice(lambda: self._increment.one(self._database, amount=amount, **values))
+        values = _values(key, expiry, amount, clock.now())
+        counted = self._twice(lambda: self._increment.one(self._database, **values))
         self._sweep_sometimes()
         return counted.hits if counted else 0
+
+    def count_together(self, windows: Sequence[Limited]) -> int | None:
+        """Count in several windows in one round trip and one transaction.
+
+        A statement sees what those before it have counted, and waits with its row for no other one
+        in a different order: a limit has its windows in one.
+        """
+        now, earlier = clock.now(), dict[str, object]()
+        queries: list[tuple[PreparedQuery[Counted], Mapping[str, object]]] = []
+        for place, (key, expiry, most) in enumerate(windows):
+            query = _increment_unless_full(self._dialect, place) if place else self._increment
+            queries.append((query, {**_values(key, expiry, 1, now), **earlier}))
+            earlier |= {f"earlier{place}": key, f"most{place}": most}
+        counts = self._run_together(queries)
+        pairs = enumerate(zip(counts, windows, strict=True))
+        return next((place for place, (each, of) in pairs if each and each.hits > of.most), None)
+
+    def refund_together(self, windows: Sequence[Limited]) -> None:
+        """Undo a count in several windows in one round trip and one transaction."""
+        now = clock.now()
+        self._run_together(
+            [(self._increment, _values(each.key, each.expiry, -1, now)) for each in windows]
+        )
 
     def get(self, key: str) -> int:
         """The count of the running window, 0 if there is none."""
@@ -151,7 +225,7 @@ class DatabaseStorage(ReadingTogether):
         return (running[0].expires_at if running else now).timestamp()
 
     def read(self, keys: Sequence[str]) -> Mapping[str, Window]:
-        """The running windows of at most `TOGETHER` keys, in one statement."""
+        """The running windows of at most `READ_TOGETHER` keys, in one statement."""
         try:
             running = self._running(keys)
         except SQLAlchemyError as error:
@@ -170,10 +244,20 @@ class DatabaseStorage(ReadingTogether):
         """Return True; raises if the database does not answer."""
         return self.get("") == 0
 
+    def _run_together(
+        self, queries: Sequence[tuple[PreparedQuery[Counted], Mapping[str, object]]]
+    ) -> list[Counted | None]:
+        try:
+            counts = self._twice(lambda: run_together(self._database, *queries))
+        except SQLAlchemyError as error:
+            raise StorageError(error) from error
+        self._sweep_sometimes()
+        return counts
+
     def _running(self, keys: Sequence[str]) -> list[Counter]:
         first, *_ = keys
         last = keys[-1]
-        second = keys[1] if len(keys) == TOGETHER else last
+        second = keys[1] if len(keys) == READ_TOGETHER else last
         return RUNNING.all(self._database, key0=first, key1=second, key2=last, now=clock.now())
 
     def _write(self, statement: Executable, parameters: dict[str, Any] | None = None) -> int:
@@ -208,16 +292,23 @@ def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Bat
     return sweep_index(connection, LimitCounter.key, LimitCounter.expires_at, now)
 
 
-class Counted(NamedTuple):
-    """The count after it was changed, and how the statement commits; see `_without_waiting`."""
+def _values(key: str, expiry: int, amount: int, now: datetime) -> dict[str, object]:
+    ends = now + timedelta(seconds=expiry)
+    first = max(0, amount)
+    return {"key": key, "now": now, "first": first, "expires_at": ends, "amount": amount}
 
-    hits: int
-    commits: str
 
+def _increment(dialect: str, earlier: int = 0) -> Insert:
+    """Add ``amount``; not if one of so many ``earlier`` counts is over its limit.
 
-def _increment(dialect: str) -> Insert:
+    The transaction has just counted in these, so that their windows are running.
+    """
     insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
     upsert = insert(LimitCounter)
+    row = {
+        column.name: bindparam(name, type_=column.type)
+        for column, name in zip(COLUMNS, ("key", "first", "expires_at"), strict=True)
+    }
     none_left = LimitCounter.count <= literal_column("0")
     over = or_(LimitCounter.expires_at <= bindparam("now"), none_left)
     new = upsert.excluded
@@ -225,12 +316,18 @@ def _increment(dialect: str) -> Insert:
         "count": case((over, new.count), else_=LimitCounter.count + bindparam("amount")),
         "expires_at": case((over, new.expires_at), else_=LimitCounter.expires_at),
     }
-    return (
-        upsert.values(
-            key=bindparam("key"), count=bindparam("first"), expires_at=bindparam("expires_at")
-        )
-        .on_conflict_do_update(index_elements=[LimitCounter.key], set_=changed)
-        .returning(LimitCounter.count.label("hits"), _without_waiting(dialect))
+    if earlier:
+        full = aliased(LimitCounter)
+        over_limit = [
+            and_(full.key == bindparam(f"earlier{n}"), full.count > bindparam(f"most{n}"))
+            for n in range(earlier)
+        ]
+        within = select(*row.values()).where(~exists().where(or_(*over_limit)))
+        upsert = upsert.from_select(list(row), within)
+    else:
+        upsert = upsert.values(row)
+    return upsert.on_conflict_do_update(index_elements=[LimitCounter.key], set_=changed).returning(
+        LimitCounter.count.label("hits"), _without_waiting(dialect)
     )
 
 
@@ -244,6 +341,12 @@ def _without_waiting(dialect: str) -> ColumnElement[str]:
     # true: for this transaction
     off = "set_config('synchronous_commit', 'off', true)" if dialect == "postgresql" else "''"
     return literal_column(off, String()).label("commits")
+
+
+@cache
+def _increment_unless_full(dialect: str, earlier: int) -> PreparedQuery[Counted]:
+    """See `_increment`; an operator may give a limit any number of windows."""
+    return PreparedQuery(_increment(dialect, earlier), Counted)
 
 
 INCREMENT = {
