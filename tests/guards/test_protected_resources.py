@@ -6,6 +6,7 @@ from pyramid.exceptions import ConfigurationError
 from tests.support.applications import resource
 from tests.support.codes import ISSUER
 from tests.support.host import hello
+from tests.support.members import in_group
 from tests.support.pages import sign_in
 from tests.support.personal import created
 from tests.support.site import bearer
@@ -201,3 +202,27 @@ def test_a_resource_outside_the_path_of_base_url_stays_apart(host_with):
     keys = site.client(scope="notes:read", default_scope="notes:read")
     ask(site, "/mcp", token_for(site, keys, outside), 200)
     ask(site, "/mcp", token_for(site, keys, below), 401)
+
+
+def test_a_scope_that_takes_a_stronger_sign_in_is_named_once_beside_the_level(host_with):
+    """Where the resource has the scope; the token is for it alone."""
+    scopes = "notes:read: Read\nnotes:write [groups]: Write"
+    site = host_with(build, base_url=ISSUER, scopes=scopes)
+    in_group(site, site.user(confirmed=True).id, scopes="notes:write", level="aal2")
+    resource(site, MCP, "notes:read notes:write")
+    keys = site.client(scope="notes:read notes:write", default_scope="notes:read")
+    token = token_for(site, keys, MCP)
+    challenge = ask(site, "/mcp/notes/write", token, 401).headers["WWW-Authenticate"]
+    assert challenge == (
+        'Bearer error="insufficient_user_authentication", acr_values="aal2", scope="notes:write", '
+        'resource_metadata="https://app.example.org/.well-known/oauth-protected-resource/mcp"'
+    )
+
+
+def test_where_the_resource_has_not_got_the_scope_no_sign_in_helps(host_with):
+    scopes = "notes:read: Read\nnotes:write [groups]: Write"
+    site = host_with(build, base_url=ISSUER, scopes=scopes)
+    in_group(site, site.user(confirmed=True).id, scopes="notes:write", level="aal2")
+    resource(site, MCP, "notes:read")
+    keys = site.client(scope="notes:read notes:write", default_scope="notes:read")
+    ask(site, "/mcp/notes/write", token_for(site, keys, MCP), 403)
