@@ -299,9 +299,9 @@ def _values(key: str, expiry: int, amount: int, now: datetime) -> dict[str, obje
 
 
 def _increment(dialect: str, earlier: int = 0) -> Insert:
-    """Add ``amount``; not if one of so many ``earlier`` counts is over its limit.
+    """Add ``amount``; not if one of the counts before it is over its limit.
 
-    The transaction has just counted in these, so that their windows are running.
+    ``earlier``: how many the transaction has counted before. So their windows are running.
     """
     insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
     upsert = insert(LimitCounter)
