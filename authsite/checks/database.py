@@ -208,14 +208,8 @@ def _cleartext(cfg: Settings, database: "Database") -> Iterator[Finding]:
             continue
         gone = sorted({*map(redirect_uris.host, unencrypted)}.difference(cfg.http_redirect_hosts))
         more = f". The setting http-redirect-hosts no longer has {', '.join(gone)}" if gone else ""
-        yield line(
-            "client-cleartext",
-            "clients",
-            id=id_,
-            client=name,
-            uris=" ".join(unencrypted),
-            more=more,
-        )
+        shown = " ".join(unencrypted)
+        yield line("client-cleartext", "clients", id=id_, client=name, uris=shown, more=more)
 
 
 def _registration(cfg: Settings, database: "Database") -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from authsite.oauth.registered import RegisteredClient
-from authsite.oauth.token_reasons import SCOPE_TAKES_LEVEL
+from authsite.oauth.token_reasons import NO_GROUP_GIVES, SCOPE_TAKES_LEVEL
 from authsite.platform.denied_requests.reason import FOR_PERSON, DenialReason, Texts
 from authsite.platform.i18n import _
 
@@ -296,22 +296,7 @@ class Reason(DenialReason):
             "authsite allow it (authsite client update --scope)."
         ),
     )
-    SCOPE_OF_GROUP = Texts(
-        "scope_of_group",
-        "invalid_scope",
-        (
-            "No group of the user gives any of the scopes in `refused` at the level of the sign-in:"
-            " `authsite group list` shows the groups and their scopes."
-        ),
-        _(
-            "Your account may not do what the application asks for. Ask the people who run "
-            "this site for access."
-        ),
-        (
-            "No group of this user gives: ${refused}. The administrator of authsite decides who "
-            "has these scopes."
-        ),
-    )
+    SCOPE_OF_GROUP = NO_GROUP_GIVES
     SCOPE_OF_LEVEL = Texts(
         "scope_of_level",
         "invalid_scope",

@@ -12,6 +12,18 @@ SCOPE_TAKES_LEVEL = _(
     "What the application asks for takes a sign-in with a second factor. Add one on your account "
     "page, or a passkey, sign out, and sign in to the application with it."
 )
+NO_GROUP_GIVES = Texts(
+    "scope_of_group",
+    "invalid_scope",
+    "No group of the user gives any of the scopes in `refused` at the level of the sign-in: "
+    "`authsite group list` shows the groups and their scopes.",
+    _(
+        "Your account may not do what the application asks for. Ask the people who run this "
+        "site for access."
+    ),
+    "No group of this user gives: ${refused}. The administrator of authsite decides who has "
+    "these scopes.",
+)
 NOT_CLIENT = "Client authentication failed"
 NOT_CODE = (
     "The authorization code is not valid: it was used before, has expired, or belongs to another "
@@ -300,18 +312,7 @@ class TokenReason(DenialReason):
         "Ask only for scopes that this client (or this refresh token) was granted, separated by "
         "blanks. Not granted: ${refused}. The administrator of authsite can allow them.",
     )
-    SCOPE_OF_GROUP = Texts(
-        "scope_of_group",
-        "invalid_scope",
-        "No group of the user gives any of the scopes in `refused` at the level of the sign-in: "
-        "`authsite group list` shows the groups and their scopes.",
-        _(
-            "Your account may not do what the application asks for. Ask the people who run this "
-            "site for access."
-        ),
-        "No group of this user gives: ${refused}. The administrator of authsite decides who has "
-        "these scopes.",
-    )
+    SCOPE_OF_GROUP = NO_GROUP_GIVES
     SCOPE_OF_LEVEL = Texts(
         "scope_of_level",
         "invalid_scope",

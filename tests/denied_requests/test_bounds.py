@@ -4,7 +4,7 @@ import threading
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from authsite.platform.denied_requests import notes as module
 from authsite.platform.denied_requests.models import DeniedRequest
@@ -157,13 +157,21 @@ def test_what_waits_is_bounded(world):
     assert count(world) == MAX_HELD
 
 
-def test_without_the_database_the_answer_stays_the_same(world, monkeypatch):
-    def fail(*_args):
-        raise ValueError
+def rename(site, former, name):
+    with site.db() as db:
+        db.execute(text(f"ALTER TABLE {former} RENAME TO {name}"))
 
+
+def test_where_the_row_cannot_be_written_the_answer_stays_the_same(world):
     keys = world.site.client("personal")
-    monkeypatch.setattr(type(world.notes), "hold", fail)
-    assert world.site.token(keys, 400, **MACHINE).json["error"] == "invalid_scope"
+    rename(world.site, "denied_requests", "elsewhere")
+    try:
+        assert world.site.token(keys, 400, **MACHINE).json["error"] == "invalid_scope"
+    finally:
+        rename(world.site, "elsewhere", "denied_requests")
+    assert count(world) == 0
+    world.site.token(keys, 400, **MACHINE)
+    assert count(world) == 1
 
 
 def test_what_is_answered_needs_no_statement_more(world):
