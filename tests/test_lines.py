@@ -41,6 +41,7 @@ OTHER_USES = {
         "李小龙",
         "𐐀𐐁",
         "🫩",  # of Unicode 16, which Python 3.11 does not know
+        f"🫩{ZWJ}🔥",
     ],
 )
 def test_words_of_every_language_and_emojis_are_one_line(text):

@@ -83,8 +83,12 @@ def _is_refused(text: str, place: int) -> bool:
 
 
 def _joins(neighbor: str) -> bool:
-    """Whether a letter, a mark or a symbol such as an emoji is beside a joiner."""
-    return bool(neighbor) and unicodedata.category(neighbor)[0] in "LMS"
+    """Whether a letter, a mark or a symbol such as an emoji is beside a joiner.
+
+    "Cn": an emoji that is newer than the Unicode of this Python.
+    """
+    kind = unicodedata.category(neighbor) if neighbor else ""
+    return kind[:1] in ("L", "M", "S") or kind == "Cn"
 
 
 def _with_plain_blanks(text: str) -> str:
