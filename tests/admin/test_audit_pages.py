@@ -105,3 +105,35 @@ def test_a_viewer_exports_nothing(site):
     administrators.signed_in(site, "viewer")
     assert "audit.csv" not in site.http.get(PAGE).text
     site.http.get("/admin/audit.csv", status=403)
+
+
+def denied(site):
+    """The id of a request that was denied, and its reason: a form of a page of another site."""
+    headers = {"Origin": "https://evil.example", "Accept": "text/html"}
+    answer = site.http.post("/login", {"username": "a", "password": "b"}, headers, status=403)
+    return answer.headers["X-Request-Id"], "The form came from a page of another origin"
+
+
+def test_the_id_that_a_person_reads_from_an_error_page_leads_to_what_happened(site):
+    """A denied request may have no event, so no line of the trail leads to it."""
+    answer = site.http.post("/v1/oauth/token", {"grant_type": "telepathy"}, status=400)
+    request_id = answer.headers["X-Request-Id"]
+    administrators.signed_in(site, "viewer")
+    page = site.http.get(PAGE)
+    [form] = [each for each in page.forms.values() if "q" in each.fields]
+    form["q"] = f" {request_id} "
+    shown = form.submit(status=303).follow().html.main.get_text()
+    assert request_id in shown
+    assert "Tell the person" in shown
+    form["q"] = "0123456789abcdef01234567"
+    again = form.submit(status=200)
+    assert "No request has this id" in again.html.select_one(".notice.warning").text
+    assert again.html.select_one("#q")["value"] == "0123456789abcdef01234567"
+
+
+def test_why_a_request_was_denied_is_on_its_page_once_with_what_to_tell_the_person(site):
+    request_id, reason = denied(site)
+    administrators.signed_in(site, "viewer")
+    shown = site.http.get(f"{PAGE}/explain/{request_id}").html.main.get_text()
+    assert shown.count(reason) == 1
+    assert "Tell the person" in shown

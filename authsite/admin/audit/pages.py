@@ -5,13 +5,17 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from pyramid.httpexceptions import HTTPSeeOther
 from pyramid.response import Response
 from pyramid.view import view_config
 
+from authsite.admin.errors import UnknownObject
 from authsite.admin.guard import administrator_of
 from authsite.admin.lists import DEFAULT_LIMIT, Page
 from authsite.admin.queries import add_link, query_of
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.context import Context
+from authsite.platform.http.address import route_path
 from authsite.platform.http.errors import ValidationFailed
 from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
@@ -30,9 +34,13 @@ EXPLAIN = "authsite:templates/admin/audit/explain.jinja2"
 @view_config(
     route_name="authsite.admin.audit", request_method="GET", renderer=LIST, admin="audit:read"
 )
-def list_events(request: Request) -> dict[str, Any]:
-    """The events that the filters find, the newest first."""
+def list_events(request: Request) -> dict[str, Any] | Response:
+    """The events that the filters find, the newest first; or where a request with an id is."""
     ctx, by = request.authsite.ctx, administrator_of(request)
+    request_id = request.GET.get("q", "").strip()
+    if request_id and _is_stored(ctx, request_id):
+        path = route_path(request, "authsite.admin.audit.explain", request_id=request_id)
+        return HTTPSeeOther(path)
     given = {name: request.GET.get(name, "").strip() for name in NAMES}
     page: Page[AuditEvent] = Page((), None)
     wrong: Sequence[str] = ()
@@ -49,6 +57,7 @@ def list_events(request: Request) -> dict[str, Any]:
         "next": page.next,
         "filters": given,
         "wrong": wrong,
+        "unknown_id": request_id,
         "seals": found,
         "verified_at": at and datetime.fromisoformat(at),
         "exports": by.may("exports:read"),
@@ -68,9 +77,10 @@ def explain(request: Request) -> dict[str, Any]:
     ctx = request.authsite.ctx
     found = service.explain(ctx, request_id, at)
     rows = _rows(request, found.events)
-    for row, event in zip(rows, found.events, strict=True):
-        row["meaning"] = meaning_of(ctx.services, event)
     denied = [denial_of(ctx.services, each) for each in found.denied]
+    shown = {each["reason"] for each in denied}
+    for row, event in zip(rows, found.events, strict=True):
+        row["meaning"] = meaning_of(ctx.services, event, shown)
     return {"rows": rows, "denied": denied, "request_id": request_id}
 
 
@@ -87,6 +97,15 @@ def export(request: Request) -> Response:
     response.headers["Content-Disposition"] = 'attachment; filename="audit.csv"'
     response.body = b"".join(as_csv(found.parts))
     return response
+
+
+def _is_stored(ctx: Context, request_id: str) -> bool:
+    """Whether `explain` says something about the request. Raises `SearchTooWide`."""
+    try:
+        service.explain(ctx, request_id)
+    except UnknownObject:
+        return False
+    return True
 
 
 def _rows(request: Request, events: Sequence[AuditEvent]) -> list[dict[str, Any]]:
