@@ -108,6 +108,20 @@ def profile_errors(
     return errors_of(lambda: _read_profile(ctx, name, _enabled(ctx, identifiers)))
 
 
+def administered_profile_errors(
+    ctx: Context, user: User, name: str | None, identifiers: Mapping[str, str | None]
+) -> Sequence[FieldError]:
+    """What `change_as_administrator` finds wrong: `profile_errors`, and names that are taken.
+
+    Only for an administrator, who can look for login names: no limit counts this.
+    """
+    enabled = _enabled(ctx, identifiers)
+    valid, _errors = read_identifiers(ctx.settings, enabled)
+    taken = users.find_taken(ctx.settings, ctx.db, valid, user.id) if valid else []
+    of_taken = IdentifierTaken(taken).details
+    return [*profile_errors(ctx, name, enabled), *of_taken]
+
+
 def language_of(ctx: Context, user_id: UUID) -> str | None:
     """The stored language of the mails to the user; None if they follow the request."""
     return ctx.db.scalar(select(User.language).where(User.id == user_id))

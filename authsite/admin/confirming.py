@@ -40,11 +40,13 @@ from pydantic import BeforeValidator, StringConstraints
 from pyramid.response import Response
 
 from authsite.platform.audit.cause import MAX_REASON
-from authsite.platform.http.bodies import Body, Missing
+from authsite.platform.http.bodies import Body, Judge, Missing
 from authsite.platform.http.forms import PageView, form_view
 from authsite.platform.http.rendering import see_other
 from authsite.platform.i18n import _
 from authsite.platform.request_state import Request
+
+from .judges import of_reason
 
 PAGE = "authsite:templates/admin/confirm.jinja2"
 NO_NOTICE = _("No e-mail is sent.")
@@ -105,12 +107,15 @@ def confirming(
     ask: Ask,
     admin: str,
     recent: bool = False,
+    others: Judge | None = None,
     **options: Any,
 ) -> Callable[[PageView], PageView]:
     """Return a decorator for the POST view of a confirming page; it registers GET and POST.
 
     ``ask`` returns what the page says; ``admin`` and ``recent`` are the options of
-    `authsite.admin.guard`; ``options`` those of `form_view`.
+    `authsite.admin.guard`; ``options`` those of `form_view`. ``others`` says what is wrong with
+    the fields, the reason included, of a form that is refused already (`bodies.Judge`); a form
+    with a reason alone needs none.
     """
 
     def show(request: Request) -> dict[str, Any]:
@@ -125,6 +130,7 @@ def confirming(
         admin=admin,
         recent=recent,
         confirming=True,
+        judge=others or of_reason(ask),
         **options,
     )
 

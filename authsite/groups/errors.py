@@ -136,10 +136,10 @@ class NotConfirmed(ApiError):
 
 
 class InvalidGroup(ValidationFailed):
-    """A value of a group is wrong."""
+    """Values of a group are wrong."""
 
     summary = "A value is one that a group cannot have."
 
-    def __init__(self, field: str, message: str) -> None:
-        details = [FieldError("invalid", field, message)]
-        super().__init__(f"{field}: {translate(message)}", details=details)
+    def __init__(self, *details: FieldError) -> None:
+        texts = [f"{each.field}: {translate(each.message)}" for each in details]
+        super().__init__("; ".join(texts), details=details)

@@ -1,6 +1,7 @@
 """Create, change, delete and list groups; `authsite.groups.applying` goes through the members."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
@@ -14,6 +15,8 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
+from authsite.platform.http.bodies import errors_of
+from authsite.platform.http.errors import ApiError, FieldError
 from authsite.platform.i18n import _
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.lines import NotOneLine, one_line
@@ -27,9 +30,12 @@ from authsite.users.levels import LEVELS
 from . import applying
 from .applying import Effect
 from .errors import GroupEnding, GroupInUse, GroupTaken, InvalidGroup, ReservedName, UnknownGroup
-from .lookup import find, is_name
+from .lookup import find, is_name, read
 
 MAX_TITLE, MAX_SCOPE = 100, 1024  # characters: the size of the columns
+_WRONG_NAME = FieldError(
+    "invalid", "name", _("use 1 to 32 of the characters a-z, 0-9, colon, _ and -")
+)
 
 
 class GroupValues(NamedTuple):
@@ -62,10 +68,8 @@ def create(ctx: Context, name: str, given: GroupValues, cause: Cause) -> Group:
 
     Raises `InvalidGroup`, `ReservedName`, `GroupTaken` and `GroupEnding`.
     """
-    if not is_name(name):
-        raise InvalidGroup("name", _("use 1 to 32 of the characters a-z, 0-9, colon, _ and -"))
-    if is_reserved(name):
-        raise ReservedName(name)
+    if wrong := new_value_errors(ctx.settings, name, given):
+        raise InvalidGroup(*wrong)
     now = clock.now()
     group = Group(
         name=name,
@@ -98,6 +102,8 @@ def change(ctx: Context, name: str, given: GroupValues, cause: Cause) -> UUID | 
     group = find(ctx.db, name, alone=True)
     before = group.title, group.scopes, group.require_acr
     bound = set(group.scopes.split())
+    if wrong := value_errors(ctx.settings, given, bound):
+        raise InvalidGroup(*wrong)
     if given.title is not None:
         group.title = title_of(given.title)
     if given.scopes is not None:
@@ -118,6 +124,56 @@ def change(ctx: Context, name: str, given: GroupValues, cause: Cause) -> UUID | 
     if changed:
         record(ctx, Event.GROUP_CHANGED, details=_details(group, cause, **_number(begun)))
     return begun.id if begun else None
+
+
+def new_value_errors(cfg: Settings, name: str | None, given: GroupValues) -> Sequence[FieldError]:
+    """What `create` finds wrong with the values that are there, save that the name is taken.
+
+    Raises `ReservedName`.
+    """
+    if name is None:
+        return value_errors(cfg, given)
+    if is_reserved(name):
+        raise ReservedName(name)
+    of_name = () if is_name(name) else [_WRONG_NAME]
+    return [*of_name, *value_errors(cfg, given)]
+
+
+def taken_errors(db: Session, name: str | None) -> Sequence[FieldError]:
+    """That there is a group of this name already, for a request that is refused anyway."""
+    if name is None or not is_name(name):
+        return ()
+    if db.get(Group, name):
+        error: ApiError = GroupTaken(name)
+    elif applying.deletion_of(db, name):
+        error = GroupEnding(name)
+    else:
+        return ()
+    return [FieldError("taken", "name", error.message)]
+
+
+def value_errors(
+    cfg: Settings, given: GroupValues, present: Collection[str] = ()
+) -> Sequence[FieldError]:
+    """What `change` finds wrong with the values that are there; ``present``: the scopes by now."""
+    checks = {
+        "title": title_of,
+        "scopes": lambda text: _scopes(cfg, text, present),
+        "require_acr": _level,
+    }
+    texts = {name: getattr(given, name) for name in checks}
+    return [
+        error
+        for name, text in texts.items()
+        if text is not None
+        for error in errors_of(partial(checks[name], text))
+    ]
+
+
+def require_deletable(db: Session, name: str) -> None:
+    """Raise what `delete` raises for a name of no group, or of a reserved one."""
+    if not (is_name(name) and applying.deletion_of(db, name)):
+        read(db, name)
 
 
 def delete(ctx: Context, name: str, cause: Cause) -> UUID | None:
@@ -187,12 +243,12 @@ def title_of(text: str) -> str:
     try:
         title = one_line(text)
     except NotOneLine as error:
-        raise InvalidGroup("title", not_one_line(error)) from None
+        raise _invalid("title", not_one_line(error)) from None
     if not title or len(title) > MAX_TITLE:
         message = _(
             "give one line of 1 to ${number} characters", mapping={"number": str(MAX_TITLE)}
         )
-        raise InvalidGroup("title", message)
+        raise _invalid("title", message)
     return title
 
 
@@ -200,7 +256,7 @@ def _scopes(cfg: Settings, text: str, present: Collection[str] = ()) -> str:
     """The scopes that a group binds; those that it binds at ``present`` may stay."""
     scopes = list(dict.fromkeys(text.split()))
     if admin := [each for each in scopes if is_admin(each)]:
-        raise InvalidGroup(
+        raise _invalid(
             "scopes",
             _(
                 "${scopes}: only the reserved groups of administrators have this; leave it out,"
@@ -209,7 +265,7 @@ def _scopes(cfg: Settings, text: str, present: Collection[str] = ()) -> str:
             ),
         )
     if ordinary := [each for each in scopes if each not in cfg.scopes.for_groups.union(present)]:
-        raise InvalidGroup(
+        raise _invalid(
             "scopes",
             _(
                 "${scopes}: a group can bind only what the setting scopes marks with [groups];"
@@ -220,7 +276,7 @@ def _scopes(cfg: Settings, text: str, present: Collection[str] = ()) -> str:
     joined = " ".join(scopes)
     if len(joined) > MAX_SCOPE:
         message = _("give at most ${number} characters", mapping={"number": str(MAX_SCOPE)})
-        raise InvalidGroup("scopes", message)
+        raise _invalid("scopes", message)
     return joined
 
 
@@ -229,7 +285,7 @@ def _level(text: str) -> str | None:
         message = _(
             "give one of ${levels}, or nothing for none", mapping={"levels": ", ".join(LEVELS)}
         )
-        raise InvalidGroup("require_acr", message)
+        raise _invalid("require_acr", message)
     return text or None
 
 
@@ -240,3 +296,7 @@ def _details(group: Group, cause: Cause, **more: str) -> dict[str, Detail]:
 
 def _number(begun: GroupChange | None) -> dict[str, str]:
     return applying.number_of(begun) if begun else {}
+
+
+def _invalid(field: str, message: str) -> InvalidGroup:
+    return InvalidGroup(FieldError("invalid", field, message))

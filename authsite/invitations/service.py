@@ -19,6 +19,8 @@ from authsite.platform.audit.service import pseudonym, record
 from authsite.platform.context import Context
 from authsite.platform.db.batches import Batch
 from authsite.platform.db.table_scan import sweep_table
+from authsite.platform.http.bodies import errors_of
+from authsite.platform.http.errors import FieldError
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 from authsite.sign_in.fields import read_address
@@ -51,10 +53,9 @@ def create(ctx: Context, email: str, group: str | None, cause: Cause) -> Invited
     `TooManyAttempts` over the limit ``admin-mail`` of the inviter. Call it before the request has
     written anything.
     """
-    _require_open(ctx.settings)
-    address, group = read_address(email), group or None
-    if group and is_reserved(group):
-        raise ReservedName(group)
+    group = group or None
+    require_invitable(ctx.settings, group)
+    address = read_address(email)
     count_mail(ctx, cause)
     if group:
         _find_group(ctx.db, group)
@@ -78,6 +79,19 @@ def create(ctx: Context, email: str, group: str | None, cause: Cause) -> Invited
     ctx.db.flush()
     _send(ctx, row, cause)
     return Invited(row, new=True)
+
+
+def require_invitable(cfg: Settings, group: str | None) -> None:
+    """Raise `InvitationsClosed`, or `ReservedName` for a group to which no one is invited."""
+    _require_open(cfg)
+    if group and is_reserved(group):
+        raise ReservedName(group)
+
+
+def field_errors(db: Session, email: str | None, group: str | None) -> Sequence[FieldError]:
+    """What `create` finds wrong with the fields that are there, for a refused request."""
+    of_address = errors_of(lambda: read_address(email)) if email else ()
+    return [*of_address, *(errors_of(lambda: _find_group(db, group)) if group else ())]
 
 
 def resend(ctx: Context, id_: UUID, cause: Cause) -> Invitation:

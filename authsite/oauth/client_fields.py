@@ -4,9 +4,10 @@ Most of it is for clients that sign people in with a code. A value of None leave
 and an empty one removes it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from authsite.platform.context import Context
 from authsite.platform.i18n import _
@@ -14,8 +15,17 @@ from authsite.platform.settings import files_of, is_file_name
 from authsite.platform.settings.durations import duration, format_duration
 
 from . import client_groups, client_uris, redirect_uris, resources
-from .invalid_value import InvalidValue
-from .models import BROWSER, CODE_TYPES, SERVER, Client, grant_types_of
+from .invalid_value import InvalidValue, errors_of, require_valid
+from .models import (
+    BROWSER,
+    CODE_TYPES,
+    ORIGIN,
+    POST_LOGOUT,
+    REDIRECT,
+    SERVER,
+    Client,
+    grant_types_of,
+)
 
 PKCE = ("required", "optional")
 CONSENT = ("ask", "none")
@@ -34,8 +44,8 @@ class ClientFields(NamedTuple):
     consent: str | None = None
     pkce: str | None = None
     id_token_signed_response_alg: str | None = None
-    id_token_lifetime: int | None = None
-    """In seconds; 0 for the setting `id-token-expires-in`."""
+    id_token_lifetime: int | str | None = None
+    """In seconds, or a text for `seconds_of`; 0 for the setting `id-token-expires-in`."""
     id_token_claims: str | None = None
     require_confirmed: bool | None = None
     require_group: str | None = None
@@ -62,10 +72,14 @@ _OF_EVERY_LOGIN = ("require_group", *_OF_EVERY_TOKEN)
 
 
 def names_for(client: Client) -> tuple[str, ...]:
-    """The fields that mean something for a client of this type."""
-    if client.type in CODE_TYPES:
+    """The fields that mean something for this client."""
+    return _names(client.type, client.grant_types)
+
+
+def _names(client_type: str, grant_types: str | None = None) -> tuple[str, ...]:
+    if client_type in CODE_TYPES:
         return ClientFields._fields
-    grants = grant_types_of(client.type, client.grant_types)
+    grants = grant_types_of(client_type, grant_types)
     if "password" in grants:
         return _OF_EVERY_LOGIN
     return _OF_EVERY_TOKEN if grants else ()
@@ -87,31 +101,55 @@ def seconds_of(text: str) -> int:
         raise InvalidValue(message) from None
 
 
+def readable(fields: ClientFields) -> ClientFields:
+    """``fields`` with a lifetime in seconds, where its text can be read."""
+    text = fields.id_token_lifetime
+    if not isinstance(text, str):
+        return fields
+    try:
+        return fields._replace(id_token_lifetime=seconds_of(text))
+    except InvalidValue:
+        return fields
+
+
 def apply(ctx: Context, client: Client, fields: ClientFields) -> None:
     """Give a client the ``fields``, in the transaction of ``ctx``.
 
-    Raises ValueError, with what to do, for a field that its type does not have, and for a value
-    that it cannot have. The caller raises the client's epoch if ``first_party`` changes.
+    Raises ValueError, with what to do, for fields that its type does not have, and for values that
+    it cannot have: `InvalidValue`, or `InvalidValues` with all of them. The caller raises the
+    client's epoch if ``first_party`` changes.
     """
-    given = {name: value for name, value in fields._asdict().items() if value is not None}
-    for name in given:
-        if name not in names_for(client):
+    require_valid(errors_of_fields(ctx, client.type, fields, client.grant_types))
+    for name, value in _given(fields).items():
+        stored = _READERS[name](ctx, client.type, value)
+        if name in client_uris.KINDS:
+            allowed = redirect_uris.allowed_by(ctx.settings)
+            client_uris.replace(ctx.db, client, client_uris.KINDS[name], value, allowed)
+        else:
+            setattr(client, _COLUMNS.get(name, name), stored)
+
+
+def errors_of_fields(
+    ctx: Context, client_type: str, fields: ClientFields, grant_types: str | None = None
+) -> list[InvalidValue]:
+    """What `apply` finds wrong with the fields of a client of this type, one error for each."""
+    names = _names(client_type, grant_types)
+
+    def check(name: str, value: object) -> None:
+        if name not in names:
             raise InvalidValue(
                 _(
                     "a client of type ${type} has no ${name}: it is for the types ${types}",
-                    mapping={"type": client.type, "name": name, "types": ", ".join(CODE_TYPES)},
+                    mapping={"type": client_type, "name": name, "types": ", ".join(CODE_TYPES)},
                 )
             )
-    _set_switches(client, fields)
-    _set_id_token(client, fields)
-    _set_links(ctx, client, fields)
-    if fields.require_group is not None:
-        if fields.require_group:
-            client_groups.require_existing(ctx.db, fields.require_group)
-        client.require_group = fields.require_group or None
-    if fields.default_resource is not None:
-        client.default_resource = _resource(ctx, fields.default_resource)
-    _set_uris(ctx, client, fields)
+        _READERS[name](ctx, client_type, value)
+
+    return errors_of({name: partial(check, name, it) for name, it in _given(fields).items()})
+
+
+def _given(fields: ClientFields) -> dict[str, Any]:
+    return {name: value for name, value in fields._asdict().items() if value is not None}
 
 
 def shown(client: Client, uris: client_uris.Uris) -> dict[str, object]:
@@ -133,70 +171,74 @@ def shown(client: Client, uris: client_uris.Uris) -> dict[str, object]:
     return {name: values[name] for name in names_for(client)}
 
 
-def _set_switches(client: Client, fields: ClientFields) -> None:
-    if fields.first_party is not None:
-        client.first_party = fields.first_party
-    if fields.consent is not None:
-        chosen = _one_of("consent", fields.consent or CONSENT[0], CONSENT)
-        client.no_consent = chosen == "none"
-    if fields.require_confirmed is not None:
-        client.require_confirmed = fields.require_confirmed
-    if fields.pkce is not None:
-        client.pkce_optional = _one_of("pkce", fields.pkce, PKCE) == "optional"
-        if client.pkce_optional and client.type != SERVER:
-            raise InvalidValue(
-                _(
-                    "pkce is required for a client of type ${type}: only one of type ${server},"
-                    " which has a secret, can do without",
-                    mapping={"type": client.type, "server": SERVER},
-                )
+def _as_it_is(_ctx: Context, _type: str, value: object) -> object:
+    return value
+
+
+def _no_consent(_ctx: Context, _type: str, value: str) -> bool:
+    return _one_of("consent", value or CONSENT[0], CONSENT) == "none"
+
+
+def _pkce_optional(_ctx: Context, client_type: str, value: str) -> bool:
+    optional = _one_of("pkce", value, PKCE) == "optional"
+    if optional and client_type != SERVER:
+        raise InvalidValue(
+            _(
+                "pkce is required for a client of type ${type}: only one of type ${server},"
+                " which has a secret, can do without",
+                mapping={"type": client_type, "server": SERVER},
             )
+        )
+    return optional
 
 
-def _set_id_token(client: Client, fields: ClientFields) -> None:
-    if fields.id_token_signed_response_alg is not None:
-        name = "id_token_signed_response_alg"
-        chosen = _one_of(name, fields.id_token_signed_response_alg or ALGORITHMS[0], ALGORITHMS)
-        client.id_token_alg = None if chosen == ALGORITHMS[0] else chosen
-    if fields.id_token_lifetime is not None:
-        if not 0 <= fields.id_token_lifetime <= MAX_LIFETIME:
-            raise InvalidValue(
-                _("give 1 to ${number} seconds", mapping={"number": str(MAX_LIFETIME)}),
-                "id_token_lifetime",
-            )
-        client.id_token_lifetime = fields.id_token_lifetime or None
-    if fields.id_token_claims is not None:
-        default = default_claims(client.type)
-        chosen = _one_of("id_token_claims", fields.id_token_claims or default, CLAIMS)
-        client.claims_in_id_token = chosen == "both"
+def _algorithm(_ctx: Context, _type: str, value: str) -> str | None:
+    chosen = _one_of("id_token_signed_response_alg", value or ALGORITHMS[0], ALGORITHMS)
+    return None if chosen == ALGORITHMS[0] else chosen
 
 
-def _set_links(ctx: Context, client: Client, fields: ClientFields) -> None:
-    if fields.logo is not None:
-        client.logo = _logo(ctx, fields.logo)
-    for name in ("policy_uri", "tos_uri"):
-        value = getattr(fields, name)
-        if value is not None:
-            setattr(client, name, redirect_uris.web_uri(value) if value else None)
+def _lifetime(_ctx: Context, _type: str, value: int | str) -> int | None:
+    seconds = seconds_of(value) if isinstance(value, str) else value
+    if not 0 <= seconds <= MAX_LIFETIME:
+        raise InvalidValue(
+            _("give 1 to ${number} seconds", mapping={"number": str(MAX_LIFETIME)}),
+            "id_token_lifetime",
+        )
+    return seconds or None
 
 
-def _set_uris(ctx: Context, client: Client, fields: ClientFields) -> None:
-    if fields.origins and client.type != BROWSER:
+def _claims_in_id_token(_ctx: Context, client_type: str, value: str) -> bool:
+    return _one_of("id_token_claims", value or default_claims(client_type), CLAIMS) == "both"
+
+
+def _group(ctx: Context, _type: str, name: str) -> str | None:
+    if name:
+        client_groups.require_existing(ctx.db, name)
+    return name or None
+
+
+def _page(_ctx: Context, _type: str, value: str) -> str | None:
+    return redirect_uris.web_uri(value) if value else None
+
+
+def _uris(kind: str, ctx: Context, client_type: str, uris: Sequence[str]) -> list[str]:
+    allowed = redirect_uris.allowed_by(ctx.settings)
+    return client_uris.wanted_of(kind, uris, client_type, allowed)
+
+
+def _origins(ctx: Context, client_type: str, uris: Sequence[str]) -> list[str]:
+    if uris and client_type != BROWSER:
         raise InvalidValue(
             _(
                 "origins are for clients of type ${browser}: no page calls the token endpoint"
                 " for one of type ${type}",
-                mapping={"browser": BROWSER, "type": client.type},
+                mapping={"browser": BROWSER, "type": client_type},
             )
         )
-    allowed = redirect_uris.allowed_by(ctx.settings)
-    for name, kind in client_uris.KINDS.items():
-        uris = getattr(fields, name)
-        if uris is not None:
-            client_uris.replace(ctx.db, client, kind, uris, allowed)
+    return _uris(ORIGIN, ctx, client_type, uris)
 
 
-def _logo(ctx: Context, name: str) -> str | None:
+def _logo(ctx: Context, _type: str, name: str) -> str | None:
     """The name of one of the site's own files: a page of ours loads no other pictures."""
     if not name:
         return None
@@ -213,7 +255,7 @@ def _logo(ctx: Context, name: str) -> str | None:
     return name
 
 
-def _resource(ctx: Context, uri: str) -> str | None:
+def _resource(ctx: Context, _type: str, uri: str) -> str | None:
     if not uri:
         return None
     found = resources.find_row(ctx, uri)
@@ -231,3 +273,30 @@ def _one_of(name: str, value: str, words: Sequence[str]) -> str:
     if value not in words:
         raise InvalidValue(_("give one of ${words}", mapping={"words": ", ".join(words)}), name)
     return value
+
+
+Reader = Callable[[Context, str, Any], Any]
+"""From a value for a client of a type to the one that is stored. Raises ValueError."""
+_READERS: Mapping[str, Reader] = {
+    "redirect_uris": partial(_uris, REDIRECT),
+    "post_logout_redirect_uris": partial(_uris, POST_LOGOUT),
+    "origins": _origins,
+    "first_party": _as_it_is,
+    "consent": _no_consent,
+    "pkce": _pkce_optional,
+    "id_token_signed_response_alg": _algorithm,
+    "id_token_lifetime": _lifetime,
+    "id_token_claims": _claims_in_id_token,
+    "require_confirmed": _as_it_is,
+    "require_group": _group,
+    "default_resource": _resource,
+    "logo": _logo,
+    "policy_uri": _page,
+    "tos_uri": _page,
+}
+_COLUMNS = {
+    "consent": "no_consent",
+    "pkce": "pkce_optional",
+    "id_token_signed_response_alg": "id_token_alg",
+    "id_token_claims": "claims_in_id_token",
+}

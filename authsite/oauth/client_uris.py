@@ -29,18 +29,24 @@ def check(kind: str, uri: str, client_type: str, allowed: Allowed) -> None:
         redirect_uris.check(uri, client_type, allowed)
 
 
-def replace(db: Session, client: Client, kind: str, uris: Iterable[str], allowed: Allowed) -> None:
-    """Let ``uris`` be those of this kind, in their order and each once; empty texts are left out.
-
-    Raises ValueError for one that the client may not have, and for more than `MAX_URIS`.
-    """
+def wanted_of(kind: str, uris: Iterable[str], client_type: str, allowed: Allowed) -> list[str]:
+    """The URIs of a kind as `replace` stores them. Raises ValueError as `replace`."""
     wanted = [uri for uri in dict.fromkeys(uris) if uri]
     if len(wanted) > MAX_URIS:
         raise InvalidValue(
             _("a client has at most ${number} URIs of a kind", mapping={"number": str(MAX_URIS)})
         )
     for uri in wanted:
-        check(kind, uri, client.type, allowed)
+        check(kind, uri, client_type, allowed)
+    return wanted
+
+
+def replace(db: Session, client: Client, kind: str, uris: Iterable[str], allowed: Allowed) -> None:
+    """Let ``uris`` be those of this kind, in their order and each once; empty texts are left out.
+
+    Raises ValueError for one that the client may not have, and for more than `MAX_URIS`.
+    """
+    wanted = wanted_of(kind, uris, client.type, allowed)
     db.execute(
         delete(ClientUri).where(ClientUri.client_id == client.id, ClientUri.kind == kind),
         execution_options={"synchronize_session": False},

@@ -5,7 +5,7 @@
 
 import secrets
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, CursorResult, func, select, update
@@ -27,7 +27,7 @@ from authsite.sign_in.fields import not_one_line
 from authsite.users.groups.reserved import ADMIN_SCOPES
 
 from .client_secrets import hash_secret
-from .invalid_value import InvalidValue
+from .invalid_value import InvalidValue, errors_of, require_valid
 from .models import CODE_TYPES, DOCUMENT, DYNAMIC, PUBLIC_TYPES, REGISTRABLE_TYPES, Client
 
 MAX_NAME, MAX_SCOPE = 100, 1024  # characters: the size of the columns
@@ -56,12 +56,8 @@ def create(
     excludes or that no client of this type has, and a default scope outside ``scope``; for the
     first client that uses codes `FeatureNotOpen`.
     """
-    if client_type not in REGISTRABLE_TYPES:
-        raise InvalidValue(
-            _("the type must be one of ${types}", mapping={"types": ", ".join(REGISTRABLE_TYPES)})
-        )
+    require_valid(errors_of_new(name, client_type, scope, default_scope))
     name = name_of(name)
-    _check_scopes(client_type, scope, default_scope)
     if client_type in CODE_TYPES:
         features.use(ctx, features.CLIENTS)
     client = Client(
@@ -112,7 +108,7 @@ def change(
     before = set(client.scope.split())
     scope = client.scope if scope is None else scope
     default_scope = client.default_scope if default_scope is None else default_scope
-    _check_scopes(client.type, scope, default_scope)
+    require_valid(value_errors(client.type, name, scope, default_scope))
     if name is not None:
         client.name = name_of(name)
     client.scope, client.default_scope = " ".join(scope.split()), " ".join(default_scope.split())
@@ -262,10 +258,43 @@ def name_of(text: str) -> str:
     return name
 
 
-def _check_scopes(client_type: str, scope: str, default_scope: str) -> None:
+def errors_of_new(
+    name: str | None, client_type: str | None, scope: str | None, default_scope: str | None
+) -> list[InvalidValue]:
+    """What `create` finds wrong with the values that are there, one error for each field."""
+    of_type = errors_of({"type": lambda: _check_type(client_type)}) if client_type else []
+    return [*of_type, *value_errors(client_type, name, scope, default_scope)]
+
+
+def value_errors(
+    client_type: str | None, name: str | None, scope: str | None, default_scope: str | None
+) -> list[InvalidValue]:
+    """What `change` finds wrong with the values that are there, one error for each field.
+
+    ``default_scope`` is part of ``scope`` if both are there.
+    """
+    checks: dict[str, Callable[[], object]] = {}
+    if name is not None:
+        checks["name"] = lambda: name_of(name)
+    if scope is not None:
+        checks["scope"] = lambda: _check_scope(client_type, scope)
+    if default_scope is not None:
+        checks["default_scope"] = lambda: _check_default(scope, default_scope)
+    return errors_of(checks)
+
+
+def _check_type(client_type: str | None) -> None:
+    if client_type not in REGISTRABLE_TYPES:
+        raise InvalidValue(
+            _("the type must be one of ${types}", mapping={"types": ", ".join(REGISTRABLE_TYPES)})
+        )
+
+
+def _check_scope(client_type: str | None, scope: str) -> None:
+    """Raise ValueError for a scope that no client of this type has; None: of any type."""
     for name in scope.split():
         scope_name(name)
-        if name in OIDC_SCOPES and client_type not in CODE_TYPES:
+        if name in OIDC_SCOPES and client_type and client_type not in CODE_TYPES:
             raise InvalidValue(
                 _(
                     "a client of type ${client_type} cannot have the scope ${name}: it is for"
@@ -284,10 +313,6 @@ def _check_scopes(client_type: str, scope: str, default_scope: str) -> None:
                     mapping={"name": name, "scopes": ", ".join(sorted(ADMIN_SCOPES))},
                 )
             )
-    if any(map(is_admin, default_scope.split())):
-        raise InvalidValue(
-            _("a scope of administrators must be asked for: leave it out of the default")
-        )
     if len(scope) > MAX_SCOPE:
         raise InvalidValue(
             _(
@@ -295,7 +320,14 @@ def _check_scopes(client_type: str, scope: str, default_scope: str) -> None:
                 mapping={"number": str(MAX_SCOPE)},
             )
         )
-    if not set(default_scope.split()) <= set(scope.split()):
+
+
+def _check_default(scope: str | None, default_scope: str) -> None:
+    if any(map(is_admin, default_scope.split())):
+        raise InvalidValue(
+            _("a scope of administrators must be asked for: leave it out of the default")
+        )
+    if scope is not None and not set(default_scope.split()) <= set(scope.split()):
         raise InvalidValue(_("the default scope must be part of the scope"))
 
 

@@ -86,17 +86,33 @@ def create(
     return user
 
 
-def find_taken(cfg: Settings, db: Session, names: Sequence[NormalizedName]) -> list[str]:
-    """The kinds among ``names`` whose key is taken: by a login name of any kind, or reserved."""
+def find_taken(
+    cfg: Settings, db: Session, names: Sequence[NormalizedName], user_id: uuid.UUID | None = None
+) -> list[str]:
+    """The kinds among ``names`` whose key is taken: by a login name of any kind, or reserved.
+
+    ``user_id``: the user who is to have them, whose own names are not taken; None for a new one.
+    """
     kinds = {item.key: item.kind for item in names}
-    keys = db.scalars(select(LoginName.key).where(LoginName.key.in_(kinds))).all()
-    return sorted({kinds[key] for key in (*keys, *find_reserved(cfg, db, names))})
+    query = select(LoginName.key).where(LoginName.key.in_(kinds))
+    if user_id is not None:
+        query = query.where(LoginName.user_id != user_id)
+    keys = db.scalars(query).all()
+    return sorted({kinds[key] for key in (*keys, *find_reserved(cfg, db, names, user_id))})
 
 
-def find_reserved(cfg: Settings, db: Session, names: Sequence[NormalizedName]) -> set[str]:
-    """The keys of ``names`` that a new user cannot take, although no user has them."""
+def find_reserved(
+    cfg: Settings, db: Session, names: Sequence[NormalizedName], user_id: uuid.UUID | None = None
+) -> set[str]:
+    """The keys of ``names`` that no user has, and yet only another one than ``user_id`` can take.
+
+    None: a new user.
+    """
     keys = [item.key for item in names]
-    return {*former.find_reserved(db, keys), *released.find_reserved(cfg, db, names)}
+    return {
+        *former.find_reserved(db, keys, user_id),
+        *released.find_reserved(cfg, db, names, user_id),
+    }
 
 
 def find(db: Session, text: str) -> User | None:

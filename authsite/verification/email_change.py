@@ -185,17 +185,26 @@ def propose_address(ctx: Context, user: User, email: str, cause: Cause | None = 
     that. The present address gets a notice if it is confirmed. Raises `ValidationFailed` if
     ``email`` is not an e-mail address, `AddressTaken`, and `SignInEnded` for a disabled user.
     """
-    new = read_address(email)
-    found = find_credential(ctx, email, ["email"])
-    taken = found is not None and found.account.id != user.id
-    if taken or former.is_reserved_apart(ctx.database, new.key, user.id):
-        raise AddressTaken
+    new = require_free(ctx, user, email)
     present = _begin(ctx, user, new, cause, by_link=True)
     is_change = new.display != present
     recipient = Recipient(user.id, new.display)
     mail_link(ctx, recipient, choose_page(ctx), change=is_change, cause=cause)
     if user.email_verified_at is not None:
         mails.send_email_changed(ctx, Recipient(user.id, present))
+
+
+def require_free(ctx: Context, user: User, email: str) -> Identifier:
+    """The address in ``email``, which an administrator chooses for the user.
+
+    Raises `ValidationFailed` if it is not an e-mail address, and `AddressTaken`.
+    """
+    new = read_address(email)
+    found = find_credential(ctx, email, ["email"])
+    taken = found is not None and found.account.id != user.id
+    if taken or former.is_reserved_apart(ctx.database, new.key, user.id):
+        raise AddressTaken
+    return new
 
 
 def set_address(

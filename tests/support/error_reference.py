@@ -53,7 +53,7 @@ FIELDS = {
     "not_allowed": "the value is none of those allowed: a page that the settings do not list, a "
     "scope that the token does not have, a reserved username",
     "required": "the field is missing or empty",
-    "taken": "another user has this login name",
+    "taken": "another user has this login name, or a group this name",
     "too_long": "the value is longer than the field may be",
     "unconfirmed": "the account has not confirmed the address, so it may be another person's",
     "unknown": "there is nothing of this name",

@@ -1,5 +1,6 @@
 """/v1/admin/clients"""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -9,9 +10,12 @@ from pyramid.view import view_config
 from authsite.admin.bodies import ReasonBody
 from authsite.admin.errors import InvalidCursor, UnknownObject
 from authsite.admin.guard import administrator_of
+from authsite.admin.judges import of_reason
 from authsite.admin.queries import LINK, answer, query_of
+from authsite.oauth.invalid_value import InvalidValue
 from authsite.oauth.models import Client
 from authsite.platform.http.api_metadata import Operation
+from authsite.platform.http.errors import FieldError
 from authsite.platform.installation.features import FeatureNotOpen
 from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_client_id
@@ -27,17 +31,47 @@ from .bodies import (
     DeleteClientBody,
     NewClientBody,
     as_json,
+    values_of,
 )
 from .errors import ClientInUse, InvalidClient, OtherName
 
 _LIST = "authsite.admin.api.clients"
 _ERRORS = (UnknownObject,)
 _INVALID = InvalidClient(
-    ValueError("there is no group 'ops': create it with `authsite group create`")
+    InvalidValue("there is no group 'ops': create it with `authsite group create`")
 )
 _NO_SECRET = InvalidClient(
-    ValueError("a client of type browser has no secret. It sends its client_id alone")
+    InvalidValue("a client of type browser has no secret. It sends its client_id alone")
 )
+
+
+def _reach(request: Request) -> None:
+    service.reach(request.authsite.ctx, administrator_of(request), _id(request))
+
+
+_judge_reason = of_reason(_reach)
+
+
+def _judge_new(request: Request, given: Any) -> Sequence[FieldError]:
+    ctx, by, values = request.authsite.ctx, administrator_of(request), values_of(given)
+    unread = _unread(given)
+    return service.registration_errors(ctx, by, given.type, values, given.reason, unread=unread)
+
+
+def _judge_change(request: Request, given: Any) -> Sequence[FieldError]:
+    ctx, by, values = request.authsite.ctx, administrator_of(request), values_of(given)
+    unread = _unread(given)
+    return service.change_errors(ctx, by, _id(request), values, given.reason, unread=unread)
+
+
+def _unread(given: Any) -> list[str]:
+    """The fields of a refused body that are sent, and not valid."""
+    return [name for name in given.sent if getattr(given, name) is None]
+
+
+def _judge_deletion(request: Request, given: Any) -> Sequence[FieldError]:
+    ctx, by = request.authsite.ctx, administrator_of(request)
+    return service.deletion_errors(ctx, by, _id(request), given.name, given.reason)
 
 
 @view_config(route_name=_LIST, request_method="GET", renderer="json", admin="clients:read")
@@ -62,6 +96,7 @@ def list_clients(request: Request) -> dict[str, Any]:
     request_method="POST",
     renderer="json",
     body=NewClientBody,
+    judge=_judge_new,
     admin="clients:write",
     recent=True,
 )
@@ -74,8 +109,7 @@ def list_clients(request: Request) -> dict[str, Any]:
 def register(request: Request) -> ClientWithSecretAnswer:
     given: NewClientBody = request.authsite.validated
     ctx, by = request.authsite.ctx, administrator_of(request)
-    values = given.values(given.name)
-    made, secret = service.register(ctx, by, given.type, values, given.reason)
+    made, secret = service.register(ctx, by, given.type, values_of(given), given.reason)
     request.response.status_int = 201
     return _with_secret(request, made, secret)
 
@@ -93,6 +127,7 @@ def show(request: Request) -> ClientAnswer:
     request_method="PATCH",
     renderer="json",
     body=ClientBody,
+    judge=_judge_change,
     admin="clients:write",
     recent=True,
 )
@@ -105,7 +140,7 @@ def show(request: Request) -> ClientAnswer:
 )
 def change(request: Request) -> ClientAnswer:
     given: ClientBody = request.authsite.validated
-    ctx, by, values = request.authsite.ctx, administrator_of(request), given.values(given.name)
+    ctx, by, values = request.authsite.ctx, administrator_of(request), values_of(given)
     return _shown(request, service.change(ctx, by, _id(request), values, given.reason))
 
 
@@ -114,6 +149,7 @@ def change(request: Request) -> ClientAnswer:
     request_method="POST",
     renderer="json",
     body=ReasonBody,
+    judge=_judge_reason,
     admin="clients:write",
     recent=True,
 )
@@ -139,6 +175,7 @@ def rotate_secret(request: Request) -> ClientWithSecretAnswer:
     request_method="POST",
     renderer="json",
     body=ReasonBody,
+    judge=_judge_reason,
     admin="clients:write",
     recent=True,
 )
@@ -154,6 +191,7 @@ def retire_secret(request: Request) -> ClientAnswer:
     request_method="POST",
     renderer="json",
     body=ReasonBody,
+    judge=_judge_reason,
     admin="clients:write",
     recent=True,
 )
@@ -171,6 +209,7 @@ def disable(request: Request) -> ClientAnswer:
     request_method="POST",
     renderer="json",
     body=ReasonBody,
+    judge=_judge_reason,
     admin="clients:write",
     recent=True,
 )
@@ -185,6 +224,7 @@ def enable(request: Request) -> ClientAnswer:
     route_name=f"{_LIST}.client",
     request_method="DELETE",
     body=DeleteClientBody,
+    judge=_judge_deletion,
     admin="clients:write",
     recent=True,
 )

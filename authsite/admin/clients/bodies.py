@@ -9,11 +9,10 @@ from authsite.admin.bodies import ReasonBody
 from authsite.admin.queries import ListQuery
 from authsite.oauth import client_uris
 from authsite.oauth.client_facts import facts_of
-from authsite.oauth.client_fields import ClientFields, seconds_of
+from authsite.oauth.client_fields import ClientFields
 from authsite.oauth.models import CLIENT_TYPES, REGISTRABLE_TYPES, Client
 from authsite.platform.http.api_metadata import Parameters, response_body
 
-from .errors import InvalidClient
 from .service import ClientValues
 
 _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
@@ -71,20 +70,6 @@ class FieldsBody(ReasonBody):
     """Its privacy policy."""
     tos_uri: Page | None = None
     """Its terms of service."""
-
-    def fields(self) -> ClientFields:
-        """The fields as services have them. Raises `InvalidClient`."""
-        values: dict[str, Any] = {name: getattr(self, name) for name in ClientFields._fields}
-        if isinstance(self.id_token_lifetime, str):
-            try:
-                values["id_token_lifetime"] = seconds_of(self.id_token_lifetime)
-            except ValueError as error:
-                raise InvalidClient(error, "id_token_lifetime") from None
-        return ClientFields(**values)
-
-    def values(self, name: str | None) -> ClientValues:
-        """All new values. Raises `InvalidClient`."""
-        return ClientValues(name, _text(self.scope), _text(self.default_scope), self.fields())
 
 
 class NewClientBody(FieldsBody):
@@ -227,6 +212,12 @@ class ClientsAnswer(TypedDict):
 def as_json(client: Client, uris: client_uris.Uris) -> ClientAnswer:
     """The answer for a client."""
     return cast(ClientAnswer, facts_of(client, uris))
+
+
+def values_of(given: Any) -> ClientValues:
+    """The values of a `NewClientBody` or `ClientBody`, or of what a `Judge` gets of one."""
+    fields = ClientFields(**{name: getattr(given, name) for name in ClientFields._fields})
+    return ClientValues(given.name, _text(given.scope), _text(given.default_scope), fields)
 
 
 def _text(scope: str | list[str] | None) -> str | None:

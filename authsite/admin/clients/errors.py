@@ -1,21 +1,24 @@
 """Errors of clients as administrators see them."""
 
+from collections.abc import Sequence
+
 from authsite.oauth.invalid_value import InvalidValue
 from authsite.platform.http.errors import ApiError, FieldError, ValidationFailed
 from authsite.platform.i18n import _
 
 
 class InvalidClient(ValidationFailed):
-    """A client cannot have a value."""
+    """A client cannot have a value, or several."""
 
     summary = "A value is one that a client of this type cannot have."
 
-    def __init__(self, error: ValueError, field: str | None = None) -> None:
-        """``error``: a value was refused. An `InvalidValue` names its field, or ``field`` is it."""
-        message = str(error)
-        if isinstance(error, InvalidValue):
-            message, field = error.message, error.field or field
-        super().__init__(str(error), details=[FieldError("invalid", field, message)])
+    def __init__(self, *errors: InvalidValue) -> None:
+        super().__init__("; ".join(map(str, errors)), details=field_errors(errors))
+
+
+def field_errors(errors: Sequence[InvalidValue]) -> Sequence[FieldError]:
+    """The errors of values as a request gets them."""
+    return [FieldError("invalid", error.field, error.message) for error in errors]
 
 
 class ClientInUse(ApiError):

@@ -3,8 +3,7 @@
 The secret is in the answer alone: no event, log or list has it.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -20,7 +19,6 @@ from authsite.admin.users import subject
 from authsite.oauth import (
     client_deletion,
     client_fields,
-    client_scopes,
     client_uris,
     clients,
     registration,
@@ -29,9 +27,10 @@ from authsite.oauth.client_fields import NO_FIELDS, ClientFields
 from authsite.oauth.invalid_value import InvalidValue
 from authsite.oauth.models import Client
 from authsite.platform.context import Context
-from authsite.platform.http.errors import ApiError
+from authsite.platform.http.bodies import require_valid
+from authsite.platform.http.errors import FieldError
 
-from .errors import ClientInUse, InvalidClient, OtherName
+from .errors import ClientInUse, InvalidClient, OtherName, field_errors
 
 _WRITE = "clients:write"
 
@@ -97,20 +96,44 @@ def register(
 ) -> tuple[Client, str | None]:
     """Register a client; returns it and its secret, which a public client has not.
 
-    Raises `InvalidClient` and `PermissionMissing`.
+    Raises `ValidationFailed` and `PermissionMissing`.
     """
+    require_valid(registration_errors(ctx, by, client_type, given, reason))
+    return registration.register(
+        ctx,
+        given.name or "",
+        client_type,
+        given.scope or "",
+        given.default_scope or "",
+        given.fields,
+        reasons.cause(by, reason),
+    )
+
+
+def registration_errors(
+    ctx: Context,
+    by: Administrator,
+    client_type: str | None,
+    given: ClientValues,
+    reason: str | None,
+    *,
+    unread: Collection[str] = (),
+) -> Sequence[FieldError]:
+    """What `register` finds wrong with the values that are there, and with the reason.
+
+    ``unread``: the fields with an error that is known. Raises `PermissionMissing`.
+    """
+    require_writer(by)
+    scope = None if "scope" in unread else given.scope or ""
+    wrong = registration.errors_of_new(
+        ctx, given.name, client_type, scope, given.default_scope, given.fields
+    )
+    return [*field_errors(wrong), *reasons.errors(by, reason)]
+
+
+def require_writer(by: Administrator) -> None:
+    """Raise `PermissionMissing` for a client: none changes a client."""
     subject.require_person(by, _WRITE)
-    with _values():
-        client_scopes.require_known(ctx.settings, given.scope or "")
-        return registration.register(
-            ctx,
-            given.name or "",
-            client_type,
-            given.scope or "",
-            given.default_scope or "",
-            given.fields,
-            reasons.cause(by, reason),
-        )
 
 
 def change(
@@ -123,25 +146,54 @@ def change(
     """Change the given values, if any of them differs.
 
     A narrower scope, and another ``first_party``, end the tokens of the client. Raises
-    `UnknownObject`, `InvalidClient` and `PermissionMissing`.
+    `UnknownObject`, `ValidationFailed` and `PermissionMissing`.
     """
     client = _lock(ctx, by, client_id)
+    require_valid(_change_errors(ctx, by, client, given, reason))
     changed = _differing(ctx, client, given)
     if changed == ClientValues():
         return client
-    with _values():
-        client_scopes.require_known(ctx.settings, changed.scope or "")
-        registration.change(
-            ctx,
-            client,
-            name=changed.name,
-            scope=changed.scope,
-            default_scope=changed.default_scope,
-            fields=changed.fields,
-            cause=reasons.cause(by, reason),
-        )
+    registration.change(
+        ctx,
+        client,
+        name=changed.name,
+        scope=changed.scope,
+        default_scope=changed.default_scope,
+        fields=changed.fields,
+        cause=reasons.cause(by, reason),
+    )
     ctx.db.flush()
     return client
+
+
+def change_errors(
+    ctx: Context,
+    by: Administrator,
+    client_id: UUID | None,
+    given: ClientValues,
+    reason: str | None,
+    *,
+    unread: Collection[str] = (),
+) -> Sequence[FieldError]:
+    """What `change` finds wrong with the values that are there, and with the reason.
+
+    ``unread``: the fields that are to change to a value with an error that is known. Raises
+    `UnknownObject` and `PermissionMissing`.
+    """
+    found = _change_errors(ctx, by, reach(ctx, by, client_id), given, reason)
+    of_scope = ("scope", "default_scope") if "scope" in unread else ()
+    return [error for error in found if error.field not in of_scope]
+
+
+def _change_errors(
+    ctx: Context, by: Administrator, client: Client, given: ClientValues, reason: str | None
+) -> Sequence[FieldError]:
+    new, wrong = _differing(ctx, client, given), []
+    if new != ClientValues():
+        wrong = registration.errors_of_change(
+            ctx, client, new.name, new.scope, new.default_scope, new.fields
+        )
+    return [*field_errors(wrong), *reasons.errors(by, reason)]
 
 
 def rotate_secret(
@@ -152,8 +204,11 @@ def rotate_secret(
     Raises `UnknownObject`, `InvalidClient` for a public client, and `PermissionMissing`.
     """
     client = _lock(ctx, by, client_id)
-    with _values():
-        return client, clients.rotate_secret(ctx, client, reasons.cause(by, reason))
+    cause = reasons.cause(by, reason)
+    try:
+        return client, clients.rotate_secret(ctx, client, cause)
+    except InvalidValue as error:
+        raise InvalidClient(error) from None
 
 
 def retire_secret(
@@ -164,8 +219,9 @@ def retire_secret(
     Raises `UnknownObject` and `PermissionMissing`.
     """
     client = _lock(ctx, by, client_id)
+    cause = reasons.cause(by, reason)
     if client.previous_secret_hash is not None:
-        clients.retire_secret(ctx, client, reasons.cause(by, reason))
+        clients.retire_secret(ctx, client, cause)
         ctx.db.flush()
     return client
 
@@ -175,8 +231,9 @@ def disable(
 ) -> Client:
     """Reject the client from now on, and end its tokens. Raises as `retire_secret`."""
     client = _lock(ctx, by, client_id)
+    cause = reasons.cause(by, reason)
     if client.disabled_at is None:
-        clients.disable(ctx, client.id, reasons.cause(by, reason))
+        clients.disable(ctx, client.id, cause)
         ctx.db.refresh(client)
     return client
 
@@ -186,8 +243,9 @@ def enable(
 ) -> Client:
     """Accept the client again; its tokens stay ended. Raises as `retire_secret`."""
     client = _lock(ctx, by, client_id)
+    cause = reasons.cause(by, reason)
     if client.disabled_at is not None:
-        clients.enable(ctx, client, reasons.cause(by, reason))
+        clients.enable(ctx, client, cause)
         ctx.db.flush()
     return client
 
@@ -200,14 +258,36 @@ def delete(
     Raises `UnknownObject`, `ClientInUse`, `OtherName` and `PermissionMissing`.
     """
     client = _lock(ctx, by, client_id)
+    require_valid(_deletion_errors(by, client, name, reason))
     if client.disabled_at is None:
         raise ClientInUse
-    if name.strip() != client.name:
-        raise OtherName
     try:
         client_deletion.delete(ctx, client, reasons.cause(by, reason))
     except InvalidValue as error:
         raise ClientInUse(error) from None
+
+
+def deletion_errors(
+    ctx: Context, by: Administrator, client_id: UUID | None, name: str | None, reason: str | None
+) -> Sequence[FieldError]:
+    """What `delete` finds wrong with the name and the reason.
+
+    Raises `UnknownObject` and `PermissionMissing`.
+    """
+    return _deletion_errors(by, reach(ctx, by, client_id), name, reason)
+
+
+def _deletion_errors(
+    by: Administrator, client: Client, name: str | None, reason: str | None
+) -> Sequence[FieldError]:
+    other = name is not None and name.strip() != client.name
+    return [*(OtherName().details if other else ()), *reasons.errors(by, reason)]
+
+
+def reach(ctx: Context, by: Administrator, client_id: UUID | None) -> Client:
+    """A client that ``by`` may change. Raises `UnknownObject` and `PermissionMissing`."""
+    require_writer(by)
+    return find(ctx, client_id)
 
 
 def uris_of(ctx: Context, found: Page[Client] | Client) -> client_uris.Uris:
@@ -218,7 +298,7 @@ def uris_of(ctx: Context, found: Page[Client] | Client) -> client_uris.Uris:
 
 def _lock(ctx: Context, by: Administrator, client_id: UUID | None) -> Client:
     """The client, which stays as it is until the transaction ends."""
-    subject.require_person(by, _WRITE)
+    require_writer(by)
     if client_id is None:
         raise UnknownObject
     # FOR NO KEY UPDATE: logins, which refer to the row, go on.
@@ -233,7 +313,7 @@ def _differing(ctx: Context, client: Client, given: ClientValues) -> ClientValue
     present: dict[str, object] = client_fields.shown(client, uris_of(ctx, client))
     fields = {
         name: value
-        for name, value in given.fields._asdict().items()
+        for name, value in client_fields.readable(given.fields)._asdict().items()
         if value is not None and (name not in present or not _is_same(value, present[name]))
     }
     return ClientValues(
@@ -250,14 +330,3 @@ def _is_same(given: object, present: object) -> bool:
 
 def _unless_same(given: str | None, present: str) -> str | None:
     return None if given is None or given.split() == present.split() else given
-
-
-@contextmanager
-def _values() -> Iterator[None]:
-    """Turn the ValueError of a value into an `InvalidClient`."""
-    try:
-        yield
-    except ApiError:
-        raise
-    except ValueError as error:
-        raise InvalidClient(error) from None

@@ -1,5 +1,6 @@
 """/v1/admin/groups"""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyramid.response import Response
@@ -8,6 +9,7 @@ from pyramid.view import view_config
 from authsite.admin.bodies import ReasonBody
 from authsite.admin.errors import InvalidCursor, Outranked, UnknownObject
 from authsite.admin.guard import administrator_of
+from authsite.admin.judges import of_reason
 from authsite.admin.queries import LINK, ListQuery, answer, query_of
 from authsite.groups.errors import (
     GroupEnding,
@@ -22,6 +24,7 @@ from authsite.groups.errors import (
 from authsite.groups.members import MAX_GROUPS
 from authsite.groups.service import GroupValues
 from authsite.platform.http.api_metadata import Operation
+from authsite.platform.http.errors import FieldError
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
@@ -46,7 +49,29 @@ from .naming import naming_routes, routes_for
 _GROUPS, _GROUP = "authsite.admin.api.groups", "authsite.admin.api.groups.group"
 _MEMBERS, _MEMBER = "authsite.admin.api.groups.members", "authsite.admin.api.groups.member"
 _OF_NAME = (UnknownGroup("ops"), ReservedName("authsite:owner"))
-_OF_VALUES = (InvalidGroup("title", "give one line of 1 to 100 characters"),)
+_OF_VALUES = (InvalidGroup(FieldError("invalid", "title", "give one line of 1 to 100 characters")),)
+
+
+def _judge_new(request: Request, given: Any) -> Sequence[FieldError]:
+    ctx, by = request.authsite.ctx, administrator_of(request)
+    values = _values(given.title, given.scopes, given.require_acr)
+    return service.creation_errors(ctx, by, given.name, values, given.reason)
+
+
+def _judge_change(request: Request, given: Any) -> Sequence[FieldError]:
+    ctx, by, name = request.authsite.ctx, administrator_of(request), request.matchdict["name"]
+    values = _values(given.title, given.scopes, given.require_acr)
+    return service.change_errors(ctx, by, name, values, given.reason, given.sent)
+
+
+def _require_deletable(request: Request) -> None:
+    by, name = administrator_of(request), request.matchdict["name"]
+    service.require_deletable(request.authsite.ctx, by, name)
+
+
+def _reach(request: Request) -> None:
+    by, name = administrator_of(request), request.matchdict["name"]
+    service.reach(request.authsite.ctx, by, name, request.matchdict["id"])
 
 
 @view_config(route_name=_GROUPS, request_method="GET", renderer="json", admin="groups:read")
@@ -69,6 +94,7 @@ def list_groups(request: Request) -> dict[str, Any]:
     request_method="POST",
     renderer="json",
     body=NewGroupBody,
+    judge=_judge_new,
     admin="groups:write",
     recent=True,
 )
@@ -101,6 +127,7 @@ def show(request: Request) -> GroupAnswer:
     request_method="PATCH",
     renderer="json",
     body=GroupBody,
+    judge=_judge_change,
     admin="groups:write",
     recent=True,
 )
@@ -125,6 +152,7 @@ def change(request: Request) -> GroupAnswer:
     route_name=_GROUP,
     request_method="DELETE",
     body=ReasonBody,
+    judge=of_reason(_require_deletable),
     admin="groups:write",
     recent=True,
 )
@@ -180,6 +208,7 @@ def show_member(request: Request) -> MemberAnswer:
     route_name=_MEMBER,
     request_method="PUT",
     body=ReasonBody,
+    judge=of_reason(_reach),
     admin="groups:write",
     recent=True,
 )
@@ -208,6 +237,7 @@ def add(request: Request) -> Response:
     route_name=_MEMBER,
     request_method="DELETE",
     body=ReasonBody,
+    judge=of_reason(_reach),
     admin="groups:write",
     recent=True,
 )

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from authsite.admin.bodies import ReasonBody
 from authsite.admin.errors import InvalidCursor
 from authsite.admin.guard import administrator_of
+from authsite.admin.judges import of_reason
 from authsite.admin.queries import LINK, ListQuery, answer, query_of
 from authsite.groups.errors import ReservedName
 from authsite.invitations.errors import InvitationsClosed, UnknownInvitation, UnknownInvitedGroup
@@ -18,7 +19,7 @@ from authsite.platform.http.api_metadata import Operation, Parameters, response_
 from authsite.platform.http.bodies import Email
 from authsite.platform.request_state import Request
 
-from . import service
+from . import judges, service
 from .recent import require_recent_for
 
 _LIST = "authsite.admin.api.invitations"
@@ -70,6 +71,7 @@ def list_invitations(request: Request) -> dict[str, Any]:
     request_method="POST",
     renderer="json",
     body=InvitationBody,
+    judge=judges.new,
     admin="invitations:write",
 )
 @Operation(
@@ -101,7 +103,13 @@ def show(request: Request) -> OpenInvitation:
     return shown_open(service.find(request.authsite.ctx, request.matchdict["id"]))
 
 
-@view_config(route_name=_ONE, request_method="DELETE", body=ReasonBody, admin="invitations:write")
+@view_config(
+    route_name=_ONE,
+    request_method="DELETE",
+    body=ReasonBody,
+    judge=of_reason(judges.revocable),
+    admin="invitations:write",
+)
 @Operation(
     "Revoke an invitation",
     {204: None},
@@ -120,6 +128,7 @@ def revoke(request: Request) -> Response:
     request_method="POST",
     renderer="json",
     body=ReasonBody,
+    judge=of_reason(judges.resendable),
     admin="invitations:write",
 )
 @Operation(

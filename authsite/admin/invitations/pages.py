@@ -15,7 +15,7 @@ from authsite.platform.i18n import _
 from authsite.platform.request_state import Request
 from authsite.users import service as users
 
-from . import service
+from . import judges, service
 from .recent import require_recent_for
 
 LIST = "authsite:templates/admin/invitations/list.jinja2"
@@ -62,7 +62,13 @@ def ask_new(request: Request) -> Confirmation:
     )
 
 
-@confirming(f"{_ROUTE}.new", InviteForm, ask=ask_new, admin="invitations:write")
+@confirming(
+    f"{_ROUTE}.new",
+    InviteForm,
+    ask=ask_new,
+    others=judges.new_on_page,
+    admin="invitations:write",
+)
 def invite(request: Request) -> Response:
     """Invite the owner of an address."""
     given: InviteForm = request.authsite.validated

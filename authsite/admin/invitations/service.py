@@ -15,9 +15,9 @@ from authsite.invitations.conditions import CHOOSE_GROUP
 from authsite.invitations.errors import UnknownInvitation
 from authsite.invitations.models import Invitation
 from authsite.platform.context import Context
+from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.runtime.ids import as_id
 from authsite.users.groups.models import Group
-from authsite.users.groups.reserved import is_reserved
 
 MAX_GROUPS = 500  # in the choice of the console
 _LIST = {"list": "invitations"}
@@ -30,10 +30,25 @@ def invite(
 
     Raises `PermissionMissing`, and what `service.create` and `reasons.cause` raise.
     """
-    cause = reasons.cause(by, reason)
-    if group and not is_reserved(group) and not by.may("groups:write"):
-        raise PermissionMissing(CHOOSE_GROUP)
-    return service.create(ctx, email, group, cause).invitation
+    require_permission(ctx, by, group)
+    if service.field_errors(ctx.db, email, None) or reasons.errors(by, reason):
+        raise ValidationFailed(details=field_errors(ctx, by, email, group, reason))
+    return service.create(ctx, email, group, reasons.cause(by, reason)).invitation
+
+
+def require_permission(ctx: Context, by: Administrator, group: str | None) -> None:
+    """Raise `InvitationsClosed`, `ReservedName` or `PermissionMissing`, as `invite`."""
+    service.require_invitable(ctx.settings, group)
+    _require_group_permission(by, group)
+
+
+def field_errors(
+    ctx: Context, by: Administrator, email: str | None, group: str | None, reason: str | None
+) -> Sequence[FieldError]:
+    """What `invite` finds wrong with the fields, for a refused request. Raises as `invite`."""
+    require_permission(ctx, by, group)
+    wrong = service.field_errors(ctx.db, email, group)
+    return [*wrong, *reasons.errors(by, reason)]
 
 
 def resend(ctx: Context, by: Administrator, id_: str, reason: str | None = None) -> Invitation:
@@ -41,15 +56,30 @@ def resend(ctx: Context, by: Administrator, id_: str, reason: str | None = None)
 
     Raises `PermissionMissing`, and what `service.resend` and `reasons.cause` raise.
     """
+    if reasons.errors(by, reason):
+        require_resendable(ctx, by, id_)
     row = service.resend(ctx, _id(id_), reasons.cause(by, reason))
-    if row.group_name and not by.may("groups:write"):
-        raise PermissionMissing(CHOOSE_GROUP)  # with it ends what the request has written
+    _require_group_permission(by, row.group_name)  # with it ends what the request has written
     return row
+
+
+def require_resendable(ctx: Context, by: Administrator, id_: str) -> None:
+    """Raise `InvitationsClosed`, `UnknownInvitation` or `PermissionMissing`, as `resend`."""
+    service.require_invitable(ctx.settings, None)
+    _require_group_permission(by, find(ctx, id_).group_name)
 
 
 def revoke(ctx: Context, by: Administrator, id_: str, reason: str | None = None) -> None:
     """End an invitation. Raises `UnknownInvitation`, and what `reasons.cause` raises."""
+    if reasons.errors(by, reason):
+        require_revocable(ctx, id_)
     service.revoke(ctx, _id(id_), reasons.cause(by, reason))
+
+
+def require_revocable(ctx: Context, id_: str) -> None:
+    """Raise `UnknownInvitation`, as `revoke`."""
+    if ctx.db.get(Invitation, _id(id_)) is None:
+        raise UnknownInvitation
 
 
 def find(ctx: Context, id_: str) -> Invitation:
@@ -75,6 +105,11 @@ def groups_to_choose(ctx: Context, by: Administrator) -> Sequence[tuple[str, str
         return ()
     query = select(Group.name, Group.title).order_by(Group.name).limit(MAX_GROUPS)
     return [(name, title) for name, title in ctx.db.execute(query)]
+
+
+def _require_group_permission(by: Administrator, group: str | None) -> None:
+    if group and not by.may("groups:write"):
+        raise PermissionMissing(CHOOSE_GROUP)
 
 
 def _id(text: str) -> UUID:

@@ -1,15 +1,19 @@
 """GET /v1/admin/mails, POST /v1/admin/mails/{id}/retry and …/cancel"""
 
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from pydantic import Field
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
+from authsite.admin.administrator import Administrator
 from authsite.admin.bodies import ReasonBody
 from authsite.admin.errors import InvalidCursor, Outranked, UnknownObject
 from authsite.admin.guard import administrator_of
+from authsite.admin.judges import of_reason
 from authsite.admin.queries import LINK, ListQuery, answer, query_of
+from authsite.platform.context import Context
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.mail.listed import facts
 from authsite.platform.mail.models import State
@@ -93,6 +97,7 @@ def mails(request: Request) -> dict[str, Any]:
     renderer="json",
     admin="mail:write",
     body=ReasonBody,
+    judge=of_reason(lambda request: service.reach(*_about(request))),
 )
 @Operation(
     "Have a dead mail tried again",
@@ -111,6 +116,7 @@ def retry(request: Request) -> dict[str, Any]:
     renderer="json",
     admin="mail:write",
     body=ReasonBody,
+    judge=of_reason(lambda request: service.require_cancelable(*_about(request))),
 )
 @Operation(
     "Cancel a mail that was not sent yet",
@@ -123,9 +129,12 @@ def cancel(request: Request) -> dict[str, Any]:
     return facts(service.cancel(*_given(request)))
 
 
-def _given(request: Request) -> tuple[Any, ...]:
+def _about(request: Request) -> tuple[Context, Administrator, UUID]:
     id_ = as_id(request.matchdict["mail"].lower())
     if id_ is None:
         raise UnknownObject
-    reason = (request.authsite.validated.reason or "").strip() or None
-    return request.authsite.ctx, administrator_of(request), id_, reason
+    return request.authsite.ctx, administrator_of(request), id_
+
+
+def _given(request: Request) -> tuple[Any, ...]:
+    return *_about(request), request.authsite.validated.reason

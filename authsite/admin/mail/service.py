@@ -9,6 +9,7 @@ from authsite.admin.errors import UnknownObject
 from authsite.admin.lists import Page, after, cursor
 from authsite.admin.rank import require_rank
 from authsite.admin.reasons import cause
+from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_all
 from authsite.platform.context import Context
@@ -64,6 +65,21 @@ def read(ctx: Context, mail_id: UUID) -> OutboxMessage:
     return found
 
 
+def reach(ctx: Context, by: Administrator, mail_id: UUID) -> OutboxMessage:
+    """The mail, if ``by`` may act at its user. Raises `UnknownObject` and `Outranked`."""
+    found = read(ctx, mail_id)
+    user = ctx.db.get(User, found.user_id) if found.user_id else None
+    if user is not None:
+        require_rank(by, user)
+    return found
+
+
+def require_cancelable(ctx: Context, by: Administrator, mail_id: UUID) -> None:
+    """Raise `UnknownObject`, `Outranked` or `SecurityNotice`, as `cancel`."""
+    if reach(ctx, by, mail_id).kind not in CANCELABLE:
+        raise SecurityNotice
+
+
 def retry(
     ctx: Context, by: Administrator, mail_id: UUID, reason: str | None = None
 ) -> OutboxMessage:
@@ -72,9 +88,10 @@ def retry(
     Raises `UnknownObject`, `Outranked`, and `MailEnded` for one that was sent or dropped.
     """
     ctx.limits.count("admin-mail", by.limit_subject)
-    _require_rank(ctx, by, read(ctx, mail_id))
+    reach(ctx, by, mail_id)
+    why = cause(by, reason)
     for changed in outbox.retry(ctx.db, mail_id):
-        record(ctx, Event.MAIL_RETRIED, **_about(by, changed, reason))
+        record(ctx, Event.MAIL_RETRIED, **_about(changed, why))
     found = read(ctx, mail_id)
     if found.state != "waiting":
         raise MailEnded
@@ -84,7 +101,7 @@ def retry(
 def retry_dead(ctx: Context, by: Administrator, mail_id: UUID | None) -> int:
     """Have the dead mail with this id tried again, or all dead ones; how many there were."""
     changed = outbox.retry(ctx.db, mail_id)
-    record_all(ctx, Event.MAIL_RETRIED, [_about(by, each, None) for each in changed])
+    record_all(ctx, Event.MAIL_RETRIED, [_about(each, by.cause()) for each in changed])
     return len(changed)
 
 
@@ -96,24 +113,16 @@ def cancel(
     Raises `UnknownObject`, `Outranked`, `SecurityNotice`, and `MailEnded` for one that was sent,
     or that a sender works on.
     """
-    found = read(ctx, mail_id)
-    _require_rank(ctx, by, found)
-    if found.kind not in CANCELABLE:
-        raise SecurityNotice
+    require_cancelable(ctx, by, mail_id)
+    why = cause(by, reason)
     if changed := outbox.cancel(ctx.db, mail_id):
-        record(ctx, Event.MAIL_CANCELED, **_about(by, changed, reason))
+        record(ctx, Event.MAIL_CANCELED, **_about(changed, why))
     found = read(ctx, mail_id)
     if found.state != "expired":
         raise MailEnded
     return found
 
 
-def _require_rank(ctx: Context, by: Administrator, mail: OutboxMessage) -> None:
-    user = ctx.db.get(User, mail.user_id) if mail.user_id else None
-    if user is not None:
-        require_rank(by, user)
-
-
-def _about(by: Administrator, mail: Changed, reason: str | None) -> About:
-    details = cause(by, reason).details(mail=str(mail.id), kind=mail.kind)
+def _about(mail: Changed, why: Cause) -> About:
+    details = why.details(mail=str(mail.id), kind=mail.kind)
     return {"user_id": mail.user_id, "details": details}

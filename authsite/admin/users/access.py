@@ -11,6 +11,7 @@ from authsite.account import active_sessions, export
 from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
 from authsite.admin.errors import UnknownObject
+from authsite.admin.rank import require_rank
 from authsite.oauth import active_personal_tokens, families
 from authsite.oauth.personal import service as personal_tokens
 from authsite.platform.audit.events import Event
@@ -31,8 +32,8 @@ def end_session(
 
     Raises `UnknownObject` where the user has no such sign-in.
     """
-    cause = reasons.cause(by, reason)
     found = subject.lock(ctx, by, user)
+    cause = reasons.cause(by, reason)
     if not active_sessions.end(ctx, found.id, session_id, None, cause=cause):
         raise UnknownObject
     return found
@@ -42,8 +43,8 @@ def revoke_token(
     ctx: Context, by: Administrator, user: User, token_id: UUID, reason: str | None = None
 ) -> User:
     """Revoke one personal access token. Raises `UnknownObject` where the user has none like it."""
-    cause = reasons.cause(by, reason)
     found = subject.lock(ctx, by, user)
+    cause = reasons.cause(by, reason)
     if not personal_tokens.revoke(ctx, found.id, token_id, cause):
         raise UnknownObject
     mails.send(ctx, "tokens_revoked", found)
@@ -52,8 +53,8 @@ def revoke_token(
 
 def revoke_tokens(ctx: Context, by: Administrator, user: User, reason: str | None = None) -> User:
     """Revoke all personal access tokens."""
-    cause = reasons.cause(by, reason)
     found = subject.lock(ctx, by, user)
+    cause = reasons.cause(by, reason)
     listed, why = personal_tokens.list_active(ctx, found.id), "revoked by an administrator"
     active_personal_tokens.end_all(ctx, found.id, why, cause)
     for token in listed:
@@ -69,10 +70,9 @@ def reset_factors(ctx: Context, by: Administrator, user: User, reason: str | Non
 
     Returns what there was. Of members of reserved groups by a command alone, and never by a client.
     """
-    cause = reasons.cause(by, reason, required=True)
-    subject.require_person(by, "factors:write")
     found = subject.lock(ctx, by, user)
-    subject.require_command_for_administrators(by, found)
+    require_factors(by, found)
+    cause = reasons.cause(by, reason, required=True)
     removed = recovering.reset(ctx, found, cause)
     users.end_sign_ins(ctx, found.id)
     return removed
@@ -85,21 +85,27 @@ def remove_factor(
 
     Raises `UnknownObject` where the user has none like it.
     """
-    cause = reasons.cause(by, reason)
-    subject.require_person(by, "factors:write")
     found = subject.lock(ctx, by, user)
-    subject.require_command_for_administrators(by, found)
+    require_factors(by, found)
+    cause = reasons.cause(by, reason)
     if not recovering.remove_one(ctx, found, factor_id, cause):
         raise UnknownObject
     mails.send(ctx, "factor_taken", found)
     return found
 
 
+def require_factors(by: Administrator, user: User) -> None:
+    """Raise `PermissionMissing` or `Outranked` unless ``by`` may take factors from the user."""
+    subject.require_person(by, "factors:write")
+    require_rank(by, user)
+    subject.require_command_for_administrators(by, user)
+
+
 def forget_browsers(ctx: Context, by: Administrator, user: User, reason: str | None = None) -> User:
     """Ask for the second factor again in every browser that was remembered."""
-    cause = reasons.cause(by, reason)
     subject.require_person(by, "factors:write")
     found = subject.lock(ctx, by, user)
+    cause = reasons.cause(by, reason)
     if remembered.count(ctx, found.id):
         remembered.forget_all(ctx, found.id)
         record(ctx, Event.BROWSER_FORGOTTEN, user_id=found.id, details=cause.details())
@@ -111,8 +117,8 @@ def lift_limits(ctx: Context, by: Administrator, user: User, reason: str | None)
 
     Those of a recognized browser or address, which are counted apart, end by themselves.
     """
-    cause = reasons.cause(by, reason, required=True)
     found = subject.lock(ctx, by, user)
+    cause = reasons.cause(by, reason, required=True)
     lifted = export.end_counters(ctx, found.id)
     if lifted:
         details = cause.details(lifted=str(lifted))
@@ -136,8 +142,8 @@ def export_data(
 
     Count it first (`count_export`).
     """
-    cause = reasons.cause(by, reason)
     subject.require_person(by, "exports:read")
     count_export(ctx, by)
     found = subject.lock(ctx, by, user)
+    cause = reasons.cause(by, reason)
     return export.export_as_administrator(ctx, found, cause)

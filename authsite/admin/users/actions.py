@@ -1,21 +1,22 @@
 """What administrators do with an account. Of access to it: `access`; its end: `deletion`.
 
 Each function works in the request's transaction, locks the user, and raises `Outranked` and
-`UnknownObject` (`subject.lock`) and `ValidationFailed` for a wrong reason (`reasons.cause`). It
-returns the user with the present values. A change that was made before is none: no event, no mail.
-No administrator sets or sees a password (OWASP ASVS 5.0, 6.4.6).
+`UnknownObject` (`subject.lock`), then `ValidationFailed` with all that is wrong with the fields and
+the reason. It returns the user with the present values. A change that was made before is none: no
+event, no mail. No administrator sets or sees a password (OWASP ASVS 5.0, 6.4.6).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from authsite.account.service import change_as_administrator
+from authsite.account.service import administered_profile_errors, change_as_administrator
 from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
 from authsite.admin.rank import require_rank
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
-from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.http.bodies import errors_of, require_valid
+from authsite.platform.http.errors import FieldError
 from authsite.platform.i18n import _
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
@@ -35,8 +36,8 @@ from .errors import UserIsDisabled
 
 def disable(ctx: Context, by: Administrator, user: User, reason: str | None) -> User:
     """End all sign-ins and allow no new ones. Raises `LastOwner`."""
-    cause = reasons.cause(by, reason, required=True)
     require_rank(by, user)
+    cause = reasons.cause(by, reason, required=True)
     owners.require_another(ctx.db, user.id)  # in one order: first all owners, then the user
     found = subject.lock(ctx, by, user)
     if users.disable(ctx, found, cause):
@@ -46,8 +47,8 @@ def disable(ctx: Context, by: Administrator, user: User, reason: str | None) -> 
 
 def enable(ctx: Context, by: Administrator, user: User, reason: str | None = None) -> User:
     """Let a disabled user sign in again, and end a deletion that was to come."""
-    cause = reasons.cause(by, reason)
     found = subject.lock(ctx, by, user)
+    cause = reasons.cause(by, reason)
     if users.enable(ctx, found, cause):
         mails.send(ctx, "account_enabled", found)
     return found
@@ -55,8 +56,8 @@ def enable(ctx: Context, by: Administrator, user: User, reason: str | None = Non
 
 def sign_out(ctx: Context, by: Administrator, user: User, reason: str | None = None) -> User:
     """End all sign-ins of the user, and all tokens; every remembered browser is forgotten."""
-    cause = reasons.cause(by, reason)
     found = subject.lock(ctx, by, user)
+    cause = reasons.cause(by, reason)
     users.sign_out(ctx, found, cause)
     remembered.forget_all(ctx, found.id)
     mails.send(ctx, "sign_ins_ended", found)
@@ -65,8 +66,8 @@ def sign_out(ctx: Context, by: Administrator, user: User, reason: str | None = N
 
 def confirm(ctx: Context, by: Administrator, user: User, reason: str | None) -> User:
     """Mark the e-mail address as confirmed."""
-    cause = reasons.cause(by, reason, required=True)
     found = subject.lock(ctx, by, user)
+    cause = reasons.cause(by, reason, required=True)
     if users.confirm(ctx, found, cause):
         mails.send(ctx, "address_confirmed", found)
     return found
@@ -87,16 +88,37 @@ def change_profile(
     A login name needs a reason. Raises `ValidationFailed` also for a kind of login name that users
     do not have, and `IdentifierTaken`.
     """
-    names = {"username": username, "phone": phone}
-    given = {kind: text for kind, text in names.items() if text is not None}
-    cause = reasons.cause(by, reason, required=bool(given))
-    _require_enabled(ctx, given)
+    texts = {"name": name, "username": username, "phone": phone}
+    given = {field: text for field, text in texts.items() if text is not None}
+    require_valid(profile_errors(ctx, by, user, reason, given))
+    cause = reasons.cause(by, reason)
     found = subject.lock(ctx, by, user)
     before = found.username, found.phone
-    change_as_administrator(ctx, found, name, given, cause)
+    names = {kind: text for kind, text in given.items() if kind != "name"}
+    change_as_administrator(ctx, found, name, names, cause)
     if before != (found.username, found.phone):
         mails.send(ctx, "login_names_changed", found)
     return found
+
+
+def profile_errors(
+    ctx: Context,
+    by: Administrator,
+    user: User,
+    reason: str | None,
+    given: Mapping[str, str | None],
+) -> Sequence[FieldError]:
+    """What `change_profile` finds wrong with the fields and the reason. Raises `Outranked`.
+
+    ``given``: the new texts by field; None for one of which the error is known.
+    """
+    require_rank(by, user)
+    names = {kind: text for kind, text in given.items() if kind != "name"}
+    known = ctx.settings.login_identifiers
+    message = _("Users have no such login name here. Leave it out.")
+    unknown = [FieldError("invalid", kind, message) for kind in names if kind not in known]
+    wrong = administered_profile_errors(ctx, user, given.get("name"), names)
+    return [*unknown, *wrong, *reasons.errors(by, reason, required=bool(names))]
 
 
 def change_email(
@@ -114,7 +136,8 @@ def change_email(
     end then. Count it first (`count_mail`). Raises `AddressTaken`, and `UserIsDisabled` for a link
     that would not work.
     """
-    cause = reasons.cause(by, reason, required=True)
+    require_valid(email_errors(ctx, by, user, email, reason))
+    cause = reasons.cause(by, reason)
     count_mail(ctx, by)
     found = subject.lock(ctx, by, user)
     if confirmed:
@@ -129,14 +152,23 @@ def change_email(
     return found
 
 
+def email_errors(
+    ctx: Context, by: Administrator, user: User, email: str | None, reason: str | None
+) -> Sequence[FieldError]:
+    """What `change_email` finds wrong with the address and the reason. Raises `Outranked`."""
+    require_rank(by, user)
+    wrong = errors_of(lambda: email_change.require_free(ctx, user, email)) if email else ()
+    return [*wrong, *reasons.errors(by, reason, required=True)]
+
+
 def send_reset(ctx: Context, by: Administrator, user: User, reason: str | None = None) -> User:
     """Mail a link that resets the password. Count it first (`count_mail`).
 
     Raises `UserIsDisabled`.
     """
-    cause = reasons.cause(by, reason)
     count_mail(ctx, by)
     found = subject.lock(ctx, by, user)
+    cause = reasons.cause(by, reason)
     _require_not_disabled(found)
     recovery.mail_link(ctx, Recipient(found.id, found.email))
     record(ctx, Event.RECOVERY_REQUESTED, user_id=found.id, details=cause.details())
@@ -150,9 +182,9 @@ def send_verification(
 
     Count it first (`count_mail`). Raises `UserIsDisabled`.
     """
-    cause = reasons.cause(by, reason)
     count_mail(ctx, by)
     found = subject.lock(ctx, by, user)
+    cause = reasons.cause(by, reason)
     _require_not_disabled(found)
     expires_at = clock.now() + ctx.settings.verification_expires_in
     address = pending.prolong(ctx.db, found.id, expires_at)
@@ -180,13 +212,6 @@ def count_notice(ctx: Context, by: Administrator, user_id: str) -> None:
     one, must not fill a mailbox. A notice is never left out instead. ``user_id`` as in the path.
     """
     ctx.limits.count("admin-mail", by.limit_subject, user_id.lower())
-
-
-def _require_enabled(ctx: Context, given: Mapping[str, str]) -> None:
-    message = _("Users have no such login name here. Leave it out.")
-    missing = [kind for kind in given if kind not in ctx.settings.login_identifiers]
-    if missing:
-        raise ValidationFailed(details=[FieldError("invalid", kind, message) for kind in missing])
 
 
 def _require_not_disabled(user: User) -> None:

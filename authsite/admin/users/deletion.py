@@ -1,6 +1,6 @@
 """The deletion of a user: seven days as a disabled one, who can be enabled, then erased."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
@@ -13,7 +13,8 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context, Services
 from authsite.platform.db.batches import Batch
-from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.http.bodies import require_valid
+from authsite.platform.http.errors import FieldError
 from authsite.platform.i18n import _
 from authsite.platform.runtime import clock
 from authsite.sign_in.identifiers import normalized_key
@@ -44,13 +45,11 @@ def delete(
     Enabling the user ends the deletion. ``now`` is for owners. Raises `ValidationFailed`,
     `Outranked`, `UnknownObject` and `LastOwner`.
     """
-    cause = reasons.cause(by, reason, required=True)
-    require_rank(by, user)
-    if now and not subject.is_owner(ctx, by):
-        raise Outranked
+    require_valid(deletion_errors(ctx, by, user, reason, email, now=now))
+    cause = reasons.cause(by, reason)
     owners.require_another(ctx.db, user.id)  # in one order: first all owners, then the user
     found = subject.lock(ctx, by, user)
-    _require_address(by, found, email)
+    require_valid(_address_errors(by, found, email))  # it may have changed before the lock
     if now:
         erase(ctx, found.id, None, why="administrator", cause=cause)
         if by.kind != "command":
@@ -75,13 +74,30 @@ def delete(
     return delete_at
 
 
+def deletion_errors(
+    ctx: Context,
+    by: Administrator,
+    user: User,
+    reason: str | None,
+    email: str | None,
+    *,
+    now: bool = False,
+) -> Sequence[FieldError]:
+    """What `delete` finds wrong with the address and the reason. Raises `Outranked`."""
+    require_rank(by, user)
+    if now and not subject.is_owner(ctx, by):
+        raise Outranked
+    return [*_address_errors(by, user, email), *reasons.errors(by, reason, required=True)]
+
+
+def _address_errors(by: Administrator, user: User, email: str | None) -> Sequence[FieldError]:
+    if by.kind == "command":
+        return ()
+    if not email or normalized_key("email", email) != normalized_key("email", user.email):
+        return [FieldError("invalid", "email", _OTHER_ADDRESS)]
+    return ()
+
+
 def erase_due(services: Services, connection: Connection, now: datetime) -> Iterator[Batch]:
     """Erase the users whose time has come, unless an administrator has enabled them again."""
     return erase_where(services, connection, [User.delete_at <= now], User.delete_at, why="due")
-
-
-def _require_address(by: Administrator, user: User, email: str | None) -> None:
-    if by.kind == "command":
-        return
-    if not email or normalized_key("email", email) != normalized_key("email", user.email):
-        raise ValidationFailed(details=[FieldError("invalid", "email", _OTHER_ADDRESS)])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 
 from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
-from authsite.admin.rank import require_other
+from authsite.admin.rank import require_other, require_rank
 from authsite.groups import administrators, members
 from authsite.platform.audit.cause import Cause
 from authsite.platform.context import Context
@@ -88,8 +88,9 @@ def _change(
     ``present`` are those of the locked user: a group that another transaction takes away before
     the lock does not come back.
     """
-    cause = reasons.cause(by, reason)
     require_other(by, user)
+    require_rank(by, user)
+    cause = reasons.cause(by, reason)
     if OWNER not in choose({OWNER}):
         require_another(ctx.db, user.id)  # in one order: first all owners, then the user
     found = subject.lock(ctx, by, user)

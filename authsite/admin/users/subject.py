@@ -22,6 +22,13 @@ def find(ctx: Context, text: str) -> User:
     return user
 
 
+def reach(ctx: Context, by: Administrator, text: str) -> User:
+    """The user with this id, at whom ``by`` may act. Raises `UnknownObject` and `Outranked`."""
+    found = find(ctx, text)
+    require_rank(by, found)
+    return found
+
+
 def lock(ctx: Context, by: Administrator, user: User) -> User:
     """The present row of the user, locked until the transaction ends, at whom ``by`` may act.
 

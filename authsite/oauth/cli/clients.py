@@ -8,7 +8,7 @@ import click
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.oauth import client_deletion, client_scopes, client_uris, clients, registration
+from authsite.oauth import client_deletion, client_uris, clients, registration
 from authsite.oauth.client_facts import facts_of
 from authsite.oauth.client_fields import NO_FIELDS, ClientFields
 from authsite.oauth.client_urls import is_url
@@ -91,7 +91,6 @@ def create(
     A client of type browser or native has none: it sends its id alone.
     """
     with transaction(cfg) as ctx, value_errors():
-        client_scopes.require_known(cfg, scope)
         client, secret = registration.register(
             ctx, name, client_type, scope, default_scope, fields, BY_COMMAND
         )
@@ -162,7 +161,6 @@ def update(
     if name is None and scope is None and default_scope is None and fields == NO_FIELDS:
         raise click.UsageError("nothing to change: give --name, --scope or another option")
     with transaction(cfg) as ctx, value_errors():
-        client_scopes.require_known(cfg, scope or "")
         found = find_client(ctx.db, client_id)
         registration.change(
             ctx,

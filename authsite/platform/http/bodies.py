@@ -146,8 +146,9 @@ class JsonBody(Body):
 Model = TypeVar("Model", bound=Body)
 Judge = Callable[[Request, Any], Sequence[FieldError]]
 """The errors of a request that is refused already. It is called with an object that has the valid
-fields, and None for each other one. It hashes and writes nothing. What takes processor time counts
-the limit of the view where anyone may call it."""
+fields, with its default a field that is not sent, and None for each other one; ``sent`` has the
+names of those that are sent, valid or not. It hashes and writes nothing. What takes processor time
+counts the limit of the view where anyone may call it."""
 
 WORDS = {
     "required": _("This field is required."),
@@ -199,9 +200,11 @@ def validate(values: Mapping[str, object], model: type[Model], media_type: str =
     try:
         return model.model_validate(values, context=media_type)
     except ValidationError as error:
-        raise ValidationFailed(
-            details=[_field_error(item, model) for item in error.errors()]
-        ) from None
+        first: dict[str | None, FieldError] = {}
+        for item in error.errors():  # several of a list, and of a field of several types
+            of_field = _field_error(item, model)
+            first.setdefault(of_field.field, of_field)
+        raise ValidationFailed(details=list(first.values())) from None
 
 
 def judged(
@@ -215,8 +218,11 @@ def judged(
     if judge is None or not isinstance(error, ValidationFailed):
         return error
     named = {item.field for item in error.details}
-    valid = {name: values.get(name) for name in model.model_fields if name not in named}
-    given = SimpleNamespace(**(dict.fromkeys(model.model_fields) | valid))
+    known = model.model_fields
+    sent = frozenset(name for name in known if values.get(name) is not None)
+    texts = {name: values[name] if name in sent else known[name].get_default() for name in known}
+    valid = {name: text for name, text in texts.items() if name not in named}
+    given = SimpleNamespace(**(dict.fromkeys(known) | valid), sent=sent)
     others = [item for item in judge(request, given) if item.field not in named]
     places = {name: place for place, name in enumerate(model.model_fields)}
     found = sorted(
@@ -232,6 +238,12 @@ def errors_of(check: Callable[[], object]) -> Sequence[FieldError]:
     except ValidationFailed as error:
         return error.details
     return ()
+
+
+def require_valid(errors: Sequence[FieldError]) -> None:
+    """Raise `ValidationFailed` with ``errors``, if there are any."""
+    if errors:
+        raise ValidationFailed(details=errors)
 
 
 def as_invalid_request(

@@ -1,5 +1,7 @@
 """The confirming pages of clients. A secret is in the answer to the form alone."""
 
+from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from pyramid.response import Response
@@ -8,15 +10,15 @@ from authsite.admin.clients import service
 from authsite.admin.confirming import Confirmation, OptionalReason, confirming, done
 from authsite.admin.guard import administrator_of
 from authsite.oauth import client_fields
-from authsite.oauth.client_fields import ClientFields
 from authsite.oauth.models import REGISTRABLE_TYPES, Client
 from authsite.platform.http.address import route_path
+from authsite.platform.http.errors import FieldError
 from authsite.platform.http.rendering import render_page
 from authsite.platform.i18n import _
 from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_client_id
 
-from .forms import ClientForm, NewClientForm
+from .forms import ClientForm, NewClientForm, new_values_of, values_of
 
 FIELDS = "authsite:templates/admin/clients/client_fields.jinja2"
 NEW_FIELDS = "authsite:templates/admin/clients/new_fields.jinja2"
@@ -42,14 +44,25 @@ def ask_new(request: Request) -> Confirmation:
     )
 
 
+def _judge_new(request: Request, given: Any) -> Sequence[FieldError]:
+    ctx, by, values = request.authsite.ctx, administrator_of(request), new_values_of(given)
+    unread = ("scope",) if given.scope is None else ()
+    return service.registration_errors(ctx, by, given.type, values, given.reason, unread=unread)
+
+
 @confirming(
-    "authsite.admin.clients.new", NewClientForm, ask=ask_new, admin="clients:write", recent=True
+    "authsite.admin.clients.new",
+    NewClientForm,
+    ask=ask_new,
+    others=_judge_new,
+    admin="clients:write",
+    recent=True,
 )
 def register(request: Request) -> Response:
     """Register a client, and show its secret."""
     given: NewClientForm = request.authsite.validated
     ctx, by = request.authsite.ctx, administrator_of(request)
-    made, secret = service.register(ctx, by, given.type, given.given(), given.reason)
+    made, secret = service.register(ctx, by, given.type, new_values_of(given), given.reason)
     if secret is None:
         return done(request, _page(request, made), "registered")
     return _with_secret(request, made, secret)
@@ -74,20 +87,26 @@ def ask_change(request: Request) -> Confirmation:
     )
 
 
+def _judge_change(request: Request, given: Any) -> Sequence[FieldError]:
+    client, by = _client(request), administrator_of(request)
+    values = values_of(given, client_fields.names_for(client))
+    ctx, unread = request.authsite.ctx, ("scope",) if given.scope is None else ()
+    return service.change_errors(ctx, by, client.id, values, given.reason, unread=unread)
+
+
 @confirming(
     "authsite.admin.clients.change",
     ClientForm,
     ask=ask_change,
+    others=_judge_change,
     admin="clients:write",
     recent=True,
 )
 def change(request: Request) -> Response:
     """Change a client."""
     given: ClientForm = request.authsite.validated
-    client = _client(request)
-    names = client_fields.names_for(client)
-    values = given.values(tuple(name for name in ClientFields._fields if name in names))
-    by = administrator_of(request)
+    client, by = _client(request), administrator_of(request)
+    values = values_of(given, client_fields.names_for(client))
     service.change(request.authsite.ctx, by, client.id, values, given.reason)
     return done(request, _page(request, client), "changed")
 

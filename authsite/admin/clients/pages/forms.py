@@ -1,13 +1,13 @@
 """The forms of a client: texts, of which lists are separated by spaces."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from pydantic import StringConstraints
 
-from authsite.admin.clients.errors import InvalidClient
 from authsite.admin.clients.service import ClientValues
 from authsite.admin.confirming import OptionalReason
-from authsite.oauth.client_fields import ClientFields, seconds_of
+from authsite.oauth.client_fields import ClientFields
 from authsite.platform.http.bodies import Missing
 from authsite.platform.i18n import _
 
@@ -40,33 +40,31 @@ class ClientForm(OptionalReason):
     policy_uri: Line = ""
     tos_uri: Line = ""
 
-    def values(self, names: tuple[str, ...]) -> ClientValues:
-        """The values, with those of the fields ``names``. Raises `InvalidClient`."""
-        given = {name: self._value(name) for name in names}
-        return ClientValues(self.name, self.scope, self.default_scope, ClientFields(**given))
-
-    def _value(self, name: str) -> Any:
-        text: str = getattr(self, name)
-        if name in LISTS:
-            return text.split()
-        if name in SWITCHES:
-            return {"on": True, "off": False}.get(text)
-        if name == "pkce":
-            return text or None
-        if name == "id_token_lifetime":
-            try:
-                return seconds_of(text)
-            except ValueError as error:
-                raise InvalidClient(error, name) from None
-        return text
-
 
 class NewClientForm(ClientForm):
     """A new client: the type, and what most clients need."""
 
     type: Annotated[Line, Missing(_("Choose a type."))]
 
-    def given(self) -> ClientValues:
-        """The values, without those of empty fields. Raises `InvalidClient`."""
-        names = [name for name in ClientFields._fields if getattr(self, name)]
-        return self.values(tuple(names))
+
+def values_of(given: Any, names: Iterable[str]) -> ClientValues:
+    """The values of a `ClientForm`, or of what a `Judge` gets of one, with the fields ``names``."""
+    fields = {name: _value(name, getattr(given, name)) for name in names}
+    return ClientValues(given.name, given.scope, given.default_scope, ClientFields(**fields))
+
+
+def new_values_of(given: Any) -> ClientValues:
+    """The values of a `NewClientForm`, without those of empty fields."""
+    return values_of(given, [name for name in ClientFields._fields if getattr(given, name)])
+
+
+def _value(name: str, text: str | None) -> Any:
+    if text is None:  # of a field that is not valid
+        return None
+    if name in LISTS:
+        return text.split()
+    if name in SWITCHES:
+        return {"on": True, "off": False}.get(text)
+    if name == "pkce":
+        return text or None
+    return text

@@ -1,10 +1,10 @@
 """The confirming pages of groups and of their members."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from pydantic import StringConstraints
 from pyramid.response import Response
-from sqlalchemy.orm import Session
 
 from authsite.admin.confirming import Confirmation, OptionalReason, confirming, done
 from authsite.admin.groups import listing, service
@@ -12,7 +12,6 @@ from authsite.admin.groups.naming import naming_routes, routes_for
 from authsite.admin.guard import administrator_of
 from authsite.admin.rank import require_other, require_rank
 from authsite.admin.users import subject
-from authsite.admin.users.memberships import account_shown
 from authsite.admin.users.pages.asking import known_clients
 from authsite.groups.errors import ReservedName
 from authsite.groups.service import GroupValues, ShownGroup
@@ -20,19 +19,13 @@ from authsite.oauth import scope_loss
 from authsite.platform.addresses import shown
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Identifier, Missing
-from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.http.errors import FieldError
 from authsite.platform.i18n import _
 from authsite.platform.request_state import Request
-from authsite.users import service as users
 from authsite.users.groups.reserved import OWNER, is_reserved
 
 FIELDS = "authsite:templates/admin/groups/group_fields.jinja2"
 ADD_FIELDS = "authsite:templates/admin/groups/add_fields.jinja2"
-_UNKNOWN = _("There is no user with this address, login name or id.")
-_UNCONFIRMED = _(
-    "The account with this address has not confirmed it, so it may be another person's. Invite the"
-    " person to the group, or look at the account and enter its id."
-)
 _OWNERS = _("All owners of this site get an e-mail.")
 _USER = _("${user} gets an e-mail about this.")
 _LOST = _("Tokens of members that carry a scope which no group gives them any more end.")
@@ -51,10 +44,6 @@ class GroupForm(OptionalReason):
     title: Title
     require_acr: Line = ""
     scopes: Line = ""
-
-    def values(self) -> GroupValues:
-        """The values as services have them."""
-        return GroupValues(self.title, self.scopes, self.require_acr)
 
 
 class NewGroupForm(GroupForm):
@@ -82,14 +71,24 @@ def ask_new(request: Request) -> Confirmation:
     )
 
 
+def _judge_new(request: Request, given: Any) -> Sequence[FieldError]:
+    ctx, by = request.authsite.ctx, administrator_of(request)
+    return service.creation_errors(ctx, by, given.name, _values(given), given.reason)
+
+
 @confirming(
-    "authsite.admin.groups.new", NewGroupForm, ask=ask_new, admin="groups:write", recent=True
+    "authsite.admin.groups.new",
+    NewGroupForm,
+    ask=ask_new,
+    others=_judge_new,
+    admin="groups:write",
+    recent=True,
 )
 def create(request: Request) -> Response:
     """Create a group."""
     given: NewGroupForm = request.authsite.validated
     by = administrator_of(request)
-    service.create(request.authsite.ctx, by, given.name, given.values(), given.reason)
+    service.create(request.authsite.ctx, by, given.name, _values(given), given.reason)
     return done(request, _page(request, given.name), "created")
 
 
@@ -107,14 +106,25 @@ def ask_change(request: Request) -> Confirmation:
     )
 
 
+def _judge_change(request: Request, given: Any) -> Sequence[FieldError]:
+    ctx, by, name = request.authsite.ctx, administrator_of(request), request.matchdict["name"]
+    values = _differing(_own(request), _values(given))
+    return service.change_errors(ctx, by, name, values, given.reason, GroupValues._fields)
+
+
 @confirming(
-    "authsite.admin.groups.change", GroupForm, ask=ask_change, admin="groups:write", recent=True
+    "authsite.admin.groups.change",
+    GroupForm,
+    ask=ask_change,
+    others=_judge_change,
+    admin="groups:write",
+    recent=True,
 )
 def change(request: Request) -> Response:
     """Change a group."""
     given: GroupForm = request.authsite.validated
     by, name = administrator_of(request), request.matchdict["name"]
-    differing = _differing(_own(request), given.values())
+    differing = _differing(_own(request), _values(given))
     service.change(request.authsite.ctx, by, name, differing, given.reason)
     return done(request, _page(request, name), "changed")
 
@@ -126,6 +136,11 @@ def _differing(group: ShownGroup, given: GroupValues) -> GroupValues:
         given.scopes if set((given.scopes or "").split()) != set(group.scopes) else None,
         given.require_acr if (given.require_acr or None) != group.require_acr else None,
     )
+
+
+def _values(given: Any) -> GroupValues:
+    """The values of a `GroupForm` as services have them."""
+    return GroupValues(given.title, given.scopes, given.require_acr)
 
 
 def ask_delete(request: Request) -> Confirmation:
@@ -163,18 +178,24 @@ def ask_add(request: Request) -> Confirmation:
     )
 
 
-@confirming("authsite.admin.groups.add", MemberForm, ask=ask_add, admin="groups:write", recent=True)
+def _judge_add(request: Request, given: Any) -> Sequence[FieldError]:
+    ctx, by, name = request.authsite.ctx, administrator_of(request), request.matchdict["name"]
+    return service.addition_errors(ctx, by, name, given.user, given.reason)
+
+
+@confirming(
+    "authsite.admin.groups.add",
+    MemberForm,
+    ask=ask_add,
+    others=_judge_add,
+    admin="groups:write",
+    recent=True,
+)
 def add(request: Request) -> Response:
     """Add a user to a group; by an address only one who has confirmed it."""
     given: MemberForm = request.authsite.validated
     ctx, by, name = request.authsite.ctx, administrator_of(request), request.matchdict["name"]
-    with Session(ctx.database.autocommit) as reading:  # what is counted then comes before a lock
-        user = users.find(reading, given.user)
-    if user is None:
-        raise ValidationFailed(details=[FieldError("unknown", "user", _UNKNOWN)])
-    if user.email_verified_at is None and given.user.lower() != str(user.id):
-        raise ValidationFailed(details=[FieldError("unconfirmed", "user", _UNCONFIRMED)])
-    service.add(ctx, by, name, str(user.id), given.reason, account=account_shown(user))
+    service.add_named(ctx, by, name, given.user, given.reason)
     return done(request, _page(request, name), "added")
 
 

@@ -9,8 +9,9 @@ from authsite.admin.administrator import Administrator
 from authsite.admin.bodies import ReasonBody
 from authsite.admin.errors import InvalidCursor, Outranked, SearchTooWide, UnknownObject
 from authsite.admin.guard import administrator_of
+from authsite.admin.judges import of_reason
 from authsite.admin.queries import LINK, answer, query_of
-from authsite.admin.users import actions, deletion, search, subject
+from authsite.admin.users import actions, deletion, judges, search, subject
 from authsite.admin.users.errors import UserIsDisabled
 from authsite.platform.context import Context
 from authsite.platform.http.api_metadata import Operation, View
@@ -71,6 +72,7 @@ def show(request: Request) -> ShownUserAnswer:
     request_method="PATCH",
     renderer="json",
     body=ProfileBody,
+    judge=judges.profile,
     admin="users:write",
 )
 @Operation(
@@ -97,6 +99,7 @@ def change(request: Request) -> ShownUserAnswer:
     request_method="DELETE",
     renderer="json",
     body=DeleteBody,
+    judge=judges.removal,
     admin="users:write",
     recent=True,
 )
@@ -117,20 +120,23 @@ def delete(request: Request) -> DeletionAnswer | Any:
     return {"delete_at": rfc3339(at)}
 
 
-def _action(name: str, permission: str, *, recent: bool = False) -> Callable[[View], View]:
+def _action(
+    name: str, permission: str, *, recent: bool = False, needs_reason: bool = False
+) -> Callable[[View], View]:
     """The configuration of an action of one user."""
     made: Callable[[View], View] = view_config(
         route_name=f"{_LIST}.{name}",
         request_method="POST",
         renderer="json",
         body=ReasonBody,
+        judge=of_reason(judges.reach, required=needs_reason),
         admin=permission,
         recent=recent,
     )
     return made
 
 
-@_action("disable", "users:write")
+@_action("disable", "users:write", needs_reason=True)
 @Operation(
     "Disable a user",
     {200: ShownUserAnswer},
@@ -154,7 +160,7 @@ def enable(request: Request) -> ShownUserAnswer:
     return shown(request.authsite.ctx, actions.enable(*noticed(request), reason_of(request)))
 
 
-@_action("confirm", "users:write", recent=True)
+@_action("confirm", "users:write", recent=True, needs_reason=True)
 @Operation(
     "Mark a user's e-mail address as confirmed",
     {200: ShownUserAnswer},
@@ -206,6 +212,7 @@ def send_verification(request: Request) -> ShownUserAnswer:
     request_method="POST",
     renderer="json",
     body=EmailBody,
+    judge=judges.email,
     admin="users:write",
     recent=True,
 )

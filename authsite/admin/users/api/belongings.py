@@ -14,9 +14,10 @@ from authsite.admin.audit.service import list_events
 from authsite.admin.bodies import ReasonBody
 from authsite.admin.errors import InvalidCursor, Outranked, PermissionMissing, UnknownObject
 from authsite.admin.guard import administrator_of
+from authsite.admin.judges import Before, of_reason
 from authsite.admin.mail.api import MailsAnswer
 from authsite.admin.queries import LINK, ListQuery, add_link, answer, query_of
-from authsite.admin.users import access, actions, detail
+from authsite.admin.users import access, actions, detail, judges
 from authsite.platform.audit.service import Filter
 from authsite.platform.context import Context
 from authsite.platform.http.api_metadata import Operation, View
@@ -47,12 +48,20 @@ def _read(name: str, permission: str, **more: Any) -> Callable[[View], View]:
     return made
 
 
-def _end(name: str, permission: str, **more: Any) -> Callable[[View], View]:
-    """The configuration of a view that ends something."""
+def _end(
+    name: str,
+    permission: str,
+    *,
+    before: Before = judges.reach,
+    needs_reason: bool = False,
+    **more: Any,
+) -> Callable[[View], View]:
+    """The configuration of a view that ends something; ``before``: see `of_reason`."""
     made: Callable[[View], View] = view_config(
         route_name=f"{_USER}.{name}",
         request_method="DELETE",
         body=ReasonBody,
+        judge=of_reason(before, required=needs_reason),
         admin=permission,
         **more,
     )
@@ -124,7 +133,13 @@ def factors(request: Request) -> dict[str, Any]:
     return _whole(request, detail.factors)
 
 
-@_end("factors", "factors:write", recent=True)
+@_end(
+    "factors",
+    "factors:write",
+    before=judges.reach_factors,
+    needs_reason=True,
+    recent=True,
+)
 @Operation(
     "Remove all second factors and passkeys of a user",
     {204: None},
@@ -142,6 +157,7 @@ def end_factors(request: Request) -> Response:
     request_method="POST",
     renderer="json",
     body=ReasonBody,
+    judge=of_reason(judges.reach_factors, required=True),
     admin="factors:write",
     recent=True,
 )
@@ -160,7 +176,7 @@ def reset_factors(request: Request) -> ShownUserAnswer:
     return shown(ctx, user)
 
 
-@_end("factor", "factors:write", recent=True)
+@_end("factor", "factors:write", before=judges.reach_factors, recent=True)
 @Operation(
     "Remove one second factor or passkey of a user",
     {204: None},
@@ -183,7 +199,7 @@ def limits(request: Request) -> dict[str, Any]:
     return _whole(request, lambda ctx, user: detail.limits(ctx, user.id))
 
 
-@_end("limits", "limits:write")
+@_end("limits", "limits:write", needs_reason=True)
 @Operation(
     "End the lockouts of a user",
     {204: None},

@@ -1,6 +1,6 @@
 """The confirming pages of what changes an account."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pyramid.response import Response
@@ -8,9 +8,10 @@ from sqlalchemy import select
 
 from authsite.admin.confirming import OptionalReason, RequiredReason, confirming, done
 from authsite.admin.guard import administrator_of
-from authsite.admin.users import actions, deletion, memberships, subject
+from authsite.admin.users import actions, deletion, judges, memberships, subject
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Consent, Email, MaybeEmpty, Missing
+from authsite.platform.http.errors import FieldError
 from authsite.platform.i18n import _
 from authsite.platform.request_state import Request
 from authsite.users.groups.groups_of_user import existing_groups_of
@@ -107,9 +108,23 @@ def confirm(request: Request) -> Response:
     return back(request, user, "confirmed")
 
 
+def _changed(request: Request, user: User, given: Any) -> dict[str, Any]:
+    """The fields whose texts are not as they were."""
+    enabled = request.authsite.settings.login_identifiers
+    kinds = ("name", *(each for each in ("username", "phone") if each in enabled))
+    texts = {each: getattr(given, each) for each in kinds}
+    return {each: text for each, text in texts.items() if text != (getattr(user, each) or "")}
+
+
+def _judge_profile(request: Request, given: Any) -> Sequence[FieldError]:
+    _ctx, _by, user = acting(request)
+    return judges.changed(request, given.reason, _changed(request, user, given))
+
+
 @confirming(
     "authsite.admin.users.profile",
     ProfileForm,
+    others=_judge_profile,
     admin="users:write",
     ask=ask(
         _("Change the profile of ${user}"),
@@ -125,17 +140,14 @@ def change_profile(request: Request) -> Response:
     """Change name, username and phone number: those that are not as they were."""
     ctx, by, user = noticed(request)
     given: ProfileForm = request.authsite.validated
-    kinds = ("name", *(each for each in ("username", "phone") if _has(request, each)))
-    changed = {
-        each: getattr(given, each) for each in kinds if getattr(given, each) != _text(user, each)
-    }
-    actions.change_profile(ctx, by, user, given.reason, **changed)
+    actions.change_profile(ctx, by, user, given.reason, **_changed(request, user, given))
     return back(request, user, "changed")
 
 
 @confirming(
     "authsite.admin.users.change-email",
     EmailForm,
+    others=judges.email,
     admin="users:write",
     recent=True,
     ask=ask(
@@ -169,6 +181,7 @@ def _deletes_now(request: Request, _user: User) -> Mapping[str, Any]:
 @confirming(
     "authsite.admin.users.delete",
     DeleteForm,
+    others=judges.removal,
     admin="users:write",
     recent=True,
     ask=ask(
@@ -240,12 +253,3 @@ def set_groups(request: Request) -> Response:
     account = request.authsite.raw_form.get("account")
     memberships.set_groups(ctx, by, user, chosen, given.reason, shown=shown, account=account)
     return back(request, user, "groups-changed")
-
-
-def _has(request: Request, kind: str) -> bool:
-    return kind in request.authsite.settings.login_identifiers
-
-
-def _text(user: User, name: str) -> str:
-    value: str | None = getattr(user, name)
-    return value or ""
