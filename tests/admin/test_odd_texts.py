@@ -98,8 +98,11 @@ def test_a_field_whose_name_is_no_text_is_an_error_of_the_body(site):
     administrators.make(site, "owner")
     headers = administrators.token(site, "admin:groups:write")
     headers = {**headers, "Content-Type": "application/json"}
-    answer = site.http.post("/v1/admin/groups", r'{"\ud800": 1}', headers=headers, status=422)
-    assert {each["code"] for each in answer.json["errors"]} == {"invalid"}
+    body = r'{"\ud800": 1, "scopes": ["other"]}'
+    answer = site.http.post("/v1/admin/groups", body, headers=headers, status=422)
+    found = {(each["code"], each["field"]) for each in answer.json["errors"]}
+    missing = {("required", "name"), ("required", "title")}
+    assert found == {("invalid", None), ("invalid", "scopes"), *missing}
 
 
 def test_what_is_no_text_is_not_found_to_be_deleted(site):

@@ -204,6 +204,10 @@ def validate(values: Mapping[str, object], model: type[Model], media_type: str =
         for item in error.errors():  # several of a list, and of a field of several types
             of_field = _field_error(item, model)
             first.setdefault(of_field.field, of_field)
+        if None in first:  # pydantic looks at nothing else then
+            others = {name: value for name, value in values.items() if _is_text(name)}
+            for of_field in errors_of(lambda: validate(others, model, media_type)):
+                first.setdefault(of_field.field, of_field)
         raise ValidationFailed(details=list(first.values())) from None
 
 
@@ -220,9 +224,10 @@ def judged(
     named = {item.field for item in error.details}
     known = model.model_fields
     sent = frozenset(name for name in known if values.get(name) is not None)
-    texts = {name: values[name] if name in sent else known[name].get_default() for name in known}
-    valid = {name: text for name, text in texts.items() if name not in named}
-    given = SimpleNamespace(**(dict.fromkeys(known) | valid), sent=sent)
+    optional = {name: it.get_default() for name, it in known.items() if not it.is_required()}
+    valid = optional | {name: values[name] for name in sent}
+    unread = dict.fromkeys(name for name in known if name in named or name not in valid)
+    given = SimpleNamespace(**{**valid, **unread}, sent=sent)
     others = [item for item in judge(request, given) if item.field not in named]
     places = {name: place for place, name in enumerate(model.model_fields)}
     found = sorted(
