@@ -180,7 +180,7 @@ def add_named(
     user, _wrong = _named(ctx, text)
     if user is None:
         raise ValidationFailed(details=addition_errors(ctx, by, name, text, reason))
-    account = memberships.account_shown(user)  # another address meanwhile: another person's role
+    account = memberships.account_shown(user)  # with another address it may be another person
     return add(ctx, by, name, str(user.id), reason, account=account)
 
 
