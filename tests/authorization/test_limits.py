@@ -20,7 +20,7 @@ from tests.support.authorizing import (
 from tests.support.counting import watched
 from tests.support.pages import csrf_of
 from tests.support.site import Site
-from tests.support.statements import fail_all
+from tests.support.statements import fail_all, stepping_between
 
 CROSS = {"Sec-Fetch-Site": "cross-site"}
 FRAME = {**CROSS, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}
@@ -121,20 +121,13 @@ def test_in_an_outage_a_silent_request_is_answered(database_url, monkeypatch):
     app = application(site)
     site.user(confirmed=True)
     code_for(site, app)
-    execute, away = site.database.prepared._execute, []
-
-    def fail_later(connection, queries):
-        if any("web_sessions" in compiled.sql for compiled, _ in queries):
-            fail_all(monkeypatch, site.database)
-            away.append(1)
-        return execute(connection, queries)
-
-    site.database.prepared._execute = fail_later
-    try:
+    reads_session = "SELECT web_sessions."
+    pool = site.database.prepared
+    with stepping_between(
+        pool, "before", reads_session, lambda: fail_all(monkeypatch, site.database)
+    ) as away:
         told = answer_of(authorize(site, app, prompt="none"))
-    finally:
-        del site.database.prepared._execute
-        site.database.dispose()
+    site.database.dispose()
     assert away
     assert told["error"] == "temporarily_unavailable"
 
