@@ -5,6 +5,7 @@ The person never sees these responses: what support tells them is the text of th
 
 from authsite.platform.denied_requests.reason import FOR_PERSON, DenialReason, Texts
 from authsite.platform.i18n import _
+from authsite.sign_in.failure_reasons import FailureReason
 
 GRANT, REQUEST = "invalid_grant", "invalid_request"
 SIGN_IN_AGAIN = "Sign in to the application again."
@@ -191,10 +192,7 @@ class TokenReason(DenialReason):
         "group",
         GRANT,
         "The user is not in the group that the client requires (`--require-group`).",
-        _(
-            "Your account may not use this application. Ask the people who run this site for "
-            "access."
-        ),
+        FailureReason.GROUP_MISSING.person,
     )
     LOGIN = Texts(
         "login",

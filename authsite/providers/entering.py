@@ -4,7 +4,6 @@ from typing import NamedTuple
 from uuid import UUID
 
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record, record_apart
 from authsite.platform.context import Context
 from authsite.platform.runtime.counters import LOGINS
@@ -12,6 +11,7 @@ from authsite.sign_in import gate
 from authsite.sign_in.credentials import owner_of_user
 from authsite.sign_in.errors import WrongCredentials
 from authsite.sign_in.factors.state import state_of
+from authsite.sign_in.failure_reasons import FailureReason
 from authsite.sign_in.method import Pending, Target, Verified
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.provider import ProvidedIdentity

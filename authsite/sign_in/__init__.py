@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from pyramid.events import ApplicationCreated
 
-from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.sign_in import (
     known_address,
     login_url,
@@ -12,6 +11,7 @@ from authsite.sign_in import (
     reauthentication,
     undo_notice,
 )
+from authsite.sign_in.failure_reasons import FailureReason
 from authsite.sign_in.method import METHODS, Method
 from authsite.sign_in.methods import password
 from authsite.sign_in.methods.mail_code import mails as code_mails

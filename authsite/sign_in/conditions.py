@@ -6,10 +6,10 @@ A condition can only deny. A further proof of who signs in is a `methods.Method`
 from collections.abc import Callable
 from typing import NamedTuple
 
-from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.context import Context
 from authsite.platform.http.errors import ApiError
 from authsite.platform.registrations import Registered
+from authsite.sign_in.failure_reasons import FailureReason
 from authsite.users.account import Account
 
 Check = Callable[[Context, Account], None]

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.http import cross_site
 from authsite.platform.http.api_metadata import Tag
+from authsite.sign_in.failure_reasons import FailureReason
 
 from . import mails
 from .service import notify_unconfirmed, require_confirmed

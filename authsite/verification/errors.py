@@ -4,10 +4,7 @@ from authsite.oauth.errors import InvalidGrant
 from authsite.platform.audit.events import Event
 from authsite.platform.http.errors import ApiError, FieldError
 from authsite.platform.i18n import _
-
-_CONFIRM = _(
-    "Confirm your e-mail address first: open the link in our e-mail, or request a new one."
-)
+from authsite.sign_in.failure_reasons import FailureReason
 
 
 class InvalidSignature(ApiError):
@@ -45,4 +42,5 @@ class LoginNotConfirmed(InvalidGrant):
     """Confirmation is required: the password is right, but the address is not confirmed."""
 
     def __init__(self) -> None:
-        super().__init__(_CONFIRM, details=[FieldError("email_not_confirmed", None, _CONFIRM)])
+        why = FailureReason.UNCONFIRMED
+        super().__init__(why.person, details=[FieldError("email_not_confirmed", None, why.person)])

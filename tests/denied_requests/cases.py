@@ -40,7 +40,9 @@ from . import (  # noqa: E402, F401
     form_cases,
     guard_cases,
     introspection_cases,
+    login_cases,
     logout_cases,
+    provider_cases,
     registration_cases,
     token_cases,
 )

@@ -11,6 +11,7 @@ from authsite.oauth.oidc.keys.ring import ring_of
 from authsite.oauth.oidc.keys.scheduled import keep_keys
 from authsite.platform.denied_requests.notes import notes_of
 from tests.support.authorizing import OPENID
+from tests.support.in_process import Commands
 
 
 class World:
@@ -25,9 +26,15 @@ class World:
         return self._site or self.another()
 
     def another(self, **settings):
-        self._site = self._site_with(**{**OPENID, **settings})
+        self.settings = {**OPENID, **settings}
+        self._site = self._site_with(**self.settings)
         self.notes.wake = Event()  # a task writes, as under `authsite serve`
         return self._site
+
+    def commands(self):
+        """Commands on the database of the site, which know the same providers."""
+        own = {name: text for name, text in self.settings.items() if name.startswith("providers")}
+        return Commands(self.site, self.folder, **own)
 
     @property
     def notes(self):

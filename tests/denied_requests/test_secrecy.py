@@ -41,7 +41,7 @@ class Sent:
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
-def test_nothing_secret_is_told(world, tmp_path, monkeypatch, name):
+def test_nothing_secret_is_told(world, monkeypatch, name):
     sent = Sent(monkeypatch)
     with capture_logs() as logs:
         answer, _shown = CASES[name](world)
@@ -49,13 +49,13 @@ def test_nothing_secret_is_told(world, tmp_path, monkeypatch, name):
     line = line_of(answer)
     with world.site.db() as db:
         rows = [repr(vars(row)) for row in db.scalars(select(DeniedRequest))]
-    commands, id_ = Commands(world.site, tmp_path), answer.headers["X-Request-Id"]
+    commands, id_ = world.commands(), answer.headers["X-Request-Id"]
     explained = commands.run("explain", id_).stdout
     # A form that is sent again has the person's own CSRF token; a short code is none.
     body = "" if answer.content_type == "text/html" else answer.text
     texts = [as_object(line), as_text(line), json.dumps(logs, default=str), *rows, explained, body]
     secrets = {value for value in sent.values if len(value) >= 8}
-    assert rows
+    assert rows or answer.status_int == 303  # a step that goes on
     assert [(secret, text) for secret in secrets for text in texts if secret in text] == []
 
 

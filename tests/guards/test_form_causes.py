@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from authsite.admin.audit.explaining import meaning_of
+from authsite.admin.audit.explaining import event_texts
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.http.errors import ERROR_OF_REQUEST
 from authsite.server.request_log import reason
@@ -63,7 +63,10 @@ def audit_rows(site):
     with site.db() as db:
         rows = db.query(AuditEvent).filter_by(event="form.cross_origin")
         services = site.app.registry["authsite"]
-        return [(row.details, meaning_of(services, row)) for row in rows.order_by(AuditEvent.id)]
+        return [
+            (row.details, event_texts(services, row)["meaning"])
+            for row in rows.order_by(AuditEvent.id)
+        ]
 
 
 def log_line(answer):

@@ -110,8 +110,7 @@ def test_before_the_proof_the_page_does_not_tell_whether_there_is_an_account(
     lines = [line for line in page.html.main.get_text().splitlines() if line]
     assert lines[:2] == [
         "Check your e-mail",
-        "We sent you a link. It works for 1 hour, and only in this browser."
-        " Open it to go on with GitLab.",
+        "We sent you a link. Open it in this browser to go on with GitLab. It works for 1 hour.",
     ]
     assert "ann@example.com" in lines[2]
     assert len(site.mails()) == 1

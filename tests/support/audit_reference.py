@@ -4,7 +4,7 @@ from pathlib import Path
 
 from authsite.oauth.authorization_reasons import Reason
 from authsite.platform.audit.events import FORMER_NAMES, Event
-from authsite.platform.audit.failure_reasons import FailureReason
+from authsite.sign_in.failure_reasons import FailureReason
 from authsite.sign_in.methods.passkeys.failures import PasskeyFailure
 from authsite.sign_in.methods.provider.failures import AddressDoubt, ProviderFailure
 from authsite.sign_in.sessions.csrf import CsrfCause
@@ -38,7 +38,7 @@ def reference():
             "| reason | status | meaning |",
             "|---|---|---|",
             *(
-                f"| `{reason}` | {reason.page.status} | {reason.meaning} |"
+                f"| `{reason}` | {reason.status} | {reason.meaning} |"
                 for reason in sorted(ProviderFailure)
             ),
             "\n## Why a form was rejected\n",

@@ -16,7 +16,7 @@ from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 
 from . import service
-from .explaining import denial_of
+from .explaining import denial_of, explained
 from .exporting import as_ndjson
 from .filters import EventsQuery, filter_of, moment
 from .rows import facts
@@ -26,6 +26,7 @@ NDJSON = "application/x-ndjson"
 EXPORTED = '{"at": "2026-05-01T12:00:00Z", "event": "login.failed", "details": {}}\n'
 
 
+@response_body("An event.")
 class EventAnswer(TypedDict):
     """An event."""
 
@@ -66,6 +67,18 @@ class EventsAnswer(TypedDict):
     """The cursor of the next part; null at the end."""
 
 
+@response_body("An event, and what it means.")
+class ExplainedEvent(EventAnswer):
+    """An event, and what it means."""
+
+    meaning: Annotated[str, Field(examples=["A login failed. The password was wrong."])]
+    """What it means, and why something failed, for operators."""
+    person: Annotated[str, Field(examples=["The e-mail address or password is incorrect."])]
+    """What to tell the person; empty where nothing failed."""
+    developer: Annotated[str, Field(examples=["Show the answer of a failed login as it is."])]
+    """What to tell who writes the program at the other end; empty where nothing failed."""
+
+
 class DenialAnswer(TypedDict):
     """How a request was denied."""
 
@@ -85,6 +98,8 @@ class DenialAnswer(TypedDict):
     """What the caller was told."""
     person: Annotated[str, Field(examples=["Tell the people who run the application."])]
     """What to tell the person; may be empty."""
+    developer: Annotated[str, Field(examples=["The client may not have the scope notes:write."])]
+    """What to tell who writes the program at the other end; may be empty."""
     client_id: str | None
     """The id of the client, if it is known."""
     address: Annotated[str | None, Field(examples=["203.0.113.7"])]
@@ -100,7 +115,7 @@ class DenialAnswer(TypedDict):
 class ExplainAnswer(TypedDict):
     """The events of a request."""
 
-    events: list[EventAnswer]
+    events: list[ExplainedEvent]
     """The oldest first."""
     denied: list[DenialAnswer]
     """How it was denied, if that was in the last seven days; else empty."""
@@ -236,7 +251,7 @@ def explain(request: Request) -> dict[str, Any]:
         raise ValidationFailed(details=[invalid("at")])
     found = service.explain(ctx, request.matchdict["request_id"], at)
     denied = [denial_of(ctx.services, each) for each in found.denied]
-    return {"events": facts(ctx.db, found.events), "denied": denied}
+    return {"events": explained(ctx, found.events), "denied": denied}
 
 
 @view_config(

@@ -22,7 +22,7 @@ from authsite.platform.runtime.ids import as_id
 from authsite.users import service as users
 
 from . import seals, service
-from .explaining import denial_of, meaning_of
+from .explaining import denial_of, event_texts
 from .exporting import as_csv
 from .filters import NAMES, EventsQuery, filter_of, moment
 from .rows import facts, in_words
@@ -80,7 +80,7 @@ def explain(request: Request) -> dict[str, Any]:
     denied = [denial_of(ctx.services, each) for each in found.denied]
     shown = {each["reason"] for each in denied}
     for row, event in zip(rows, found.events, strict=True):
-        row["meaning"] = meaning_of(ctx.services, event, shown)
+        row.update(event_texts(ctx.services, event, shown))
     return {"rows": rows, "denied": denied, "request_id": request_id}
 
 

@@ -18,7 +18,6 @@ from authsite.oauth.tokens import TokenPair
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
-from authsite.platform.denied_requests.reason import DenialReason
 from authsite.platform.runtime import clock
 
 from . import text
@@ -98,7 +97,7 @@ def poll(ctx: Context, client: AuthenticatedClient, device_code: str, resource: 
         except ExpiredCode:
             raise ExpiredToken from None
         except InvalidCode as error:
-            if not isinstance(error.why, DenialReason):
+            if error.why is None:
                 raise
             raise InvalidDeviceCode(error.why) from None
     _wait(ctx, code)

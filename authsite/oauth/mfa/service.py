@@ -11,7 +11,6 @@ from authsite.oauth.issue import issue
 from authsite.oauth.resources import RegisteredResource
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record_apart
 from authsite.platform.context import Context
 from authsite.platform.db import commit_session
@@ -21,6 +20,7 @@ from authsite.sign_in import pending as pending_logins
 from authsite.sign_in.factors import enrolling
 from authsite.sign_in.factors.errors import InvalidEnrollment
 from authsite.sign_in.factors.names import PASSKEY, RECOVERY_CODE, TOTP
+from authsite.sign_in.failure_reasons import FailureReason
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import METHODS, Pending, Target, Wrong, words_of
 from authsite.sign_in.methods.passkeys import assertion, challenges

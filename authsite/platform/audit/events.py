@@ -1,8 +1,8 @@
 """All audit events, each with what it means. `make reference` writes docs/audit.md from them."""
 
 from collections.abc import Iterable, Mapping
-
-from .explained import Explained
+from enum import StrEnum
+from typing import Self
 
 _CHECK = "`check`, one of [these](#why-a-passkey-was-refused), `sent` and `expected`"
 _BY = "[`actor`](#the-actor); `reason` if one was given"
@@ -14,8 +14,17 @@ _OF_PROVIDER = "`provider`; `subject` (hash)"
 _WITH_SCOPES = f"{_OF_GROUP}; `scopes`: those that the group binds now"
 
 
-class Event(Explained):
-    """The name of an event."""
+class Event(StrEnum):
+    """The name of an event, with its ``meaning`` and the ``details`` of its row, in Markdown."""
+
+    meaning: str
+    details: str
+
+    def __new__(cls, name: str, meaning: str, details: str = "") -> Self:
+        made = str.__new__(cls, name)
+        made._value_ = name
+        made.meaning, made.details = meaning, details
+        return made
 
     ADMIN_GRANTED = (
         "admin.granted",

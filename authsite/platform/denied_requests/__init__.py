@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyramid.config import Configurator
 
-    from .reason import ReasonTable
+    from .reason import DenialReason
 
 
-def add_reasons(config: "Configurator", name: str, table: "ReasonTable") -> None:
+def add_reasons(config: "Configurator", name: str, table: "type[DenialReason]") -> None:
     """Directive: ``table`` has the reasons of an endpoint, or of several, called ``name``."""
     from .service import TABLES
 

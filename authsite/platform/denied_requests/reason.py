@@ -1,8 +1,8 @@
 """Why a request is denied: one row for each reason, with a text for each of its three readers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from authsite.platform.i18n import _, translate
 
@@ -24,6 +24,7 @@ class Texts(NamedTuple):
     person: str = FOR_PERSON
     developer: str = ""
     status: int = 400
+    in_answer: bool = True
 
 
 class DenialReason(StrEnum):
@@ -32,7 +33,9 @@ class DenialReason(StrEnum):
     ``error``: the code that a program reads. ``meaning``: for the operator, in Markdown: what was
     wrong, and what to change. ``person``: the text of a page, to translate. ``developer``: the
     ``error_description`` (RFC 6749, section 5.2): ASCII without quotes and backslashes. In both
-    ``${name}`` stands for a value; see `description`. ``status``: of the response.
+    ``${name}`` stands for a value; see `description`. ``status``: of the response. ``in_answer``:
+    whether a response may have ``developer``; else only the operator reads it, in `authsite
+    explain`, since it would tell a caller what there is.
     """
 
     error: str
@@ -40,15 +43,10 @@ class DenialReason(StrEnum):
     person: str
     developer: str
     status: int
+    in_answer: bool
 
-    def __new__(
-        cls, name: str, error: str, meaning: str, person: str, developer: str, status: int
-    ) -> Self:
-        made = str.__new__(cls, name)
-        made._value_ = name
-        made.error, made.meaning, made.person, made.status = error, meaning, person, status
-        made.developer = developer or str(person)
-        return made
+    def __new__(cls, *row: Any) -> Self:
+        return member(cls, Texts(*row))
 
     def description(self, values: Mapping[str, str]) -> str:
         """The text for the developer with its values: ASCII, at most `MAX_DEVELOPER` characters."""
@@ -60,19 +58,17 @@ class DenialReason(StrEnum):
         return text if len(text) <= MAX_DEVELOPER else f"{text[: MAX_DEVELOPER - 3]}..."
 
 
-class Readable(Protocol):
-    """What `authsite explain` reads of a reason: a `DenialReason`, or one of a similar table."""
-
-    @property
-    def value(self) -> str: ...
-    @property
-    def meaning(self) -> str: ...
+_Reason = TypeVar("_Reason", bound=DenialReason)
 
 
-class ReasonTable(Protocol):
-    """A table of reasons: an enumeration."""
-
-    def __iter__(self) -> Iterator[Readable]: ...
+def member(table: type[_Reason], row: Texts) -> _Reason:
+    """The member of ``table`` for its ``row``, for a table whose rows have more than `Texts`."""
+    made = str.__new__(table, row.name)
+    made._value_ = row.name
+    made.error, made.meaning, made.person = row.error, row.meaning, row.person
+    made.developer = row.developer or str(row.person)
+    made.status, made.in_answer = row.status, row.in_answer
+    return made
 
 
 def shown(value: str, most: int = MAX_SHOWN) -> str:

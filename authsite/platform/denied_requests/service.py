@@ -21,13 +21,13 @@ from authsite.platform.settings import Settings
 
 from .models import DeniedRequest
 from .notes import notes_of
-from .reason import Readable, ReasonTable, shown
+from .reason import DenialReason, shown
 
 log = structlog.get_logger("authsite.denied_requests")
 
 LIFETIME = timedelta(days=7)
 MAX_FOUND = 20  # rows of one request: an id that a proxy sets may come again
-TABLES = Registered[ReasonTable]("tables of reasons")
+TABLES = Registered[type[DenialReason]]("tables of reasons")
 
 
 def note(request: Request, error: ApiError, status: int) -> None:
@@ -72,12 +72,12 @@ def qualified(services: Services, error: ApiError) -> str | None:
     if why is None:
         return None
     for name, table in TABLES.of(services).items():
-        if isinstance(why, table):  # type: ignore[arg-type]
+        if isinstance(why, table):
             return f"{name}.{why.value}"
     raise LookupError(f"the table of {why!r} is not registered")
 
 
-def reason_of(services: Services, name: str | None) -> Readable | None:
+def reason_of(services: Services, name: str | None) -> DenialReason | None:
     """The row of a table for a `qualified` name; None if this version does not know it."""
     table, _dot, reason = (name or "").partition(".")
     return next((each for each in TABLES.of(services).get(table, ()) if each.value == reason), None)

@@ -4,7 +4,6 @@ from typing import Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from authsite.platform.denied_requests.reason import DenialReason
 from authsite.platform.i18n import translate
 
 from .api_metadata import response_body
@@ -110,7 +109,7 @@ def json_body(error: ApiError, request_id: str) -> ErrorBody:
 def oauth_body(error: ApiError, request_id: str) -> OAuthErrorBody:
     """``error``, ``error_description`` and ``message`` (RFC 6749, section 5.2)."""
     message = description = translate(error.message)
-    if isinstance(error.why, DenialReason) and not message.isascii():
+    if error.why and error.why.in_answer and not message.isascii():
         description = error.why.description(error.shown)
     body: OAuthErrorBody = {
         "error": "invalid_request" if error.status in (408, 413, 415) else error.code,

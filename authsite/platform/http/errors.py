@@ -14,7 +14,7 @@ from authsite.platform.i18n import _, translate
 
 if TYPE_CHECKING:
     from authsite.platform.audit.events import Event
-    from authsite.platform.denied_requests.reason import DenialReason, Readable
+    from authsite.platform.denied_requests.reason import DenialReason
 
 ErrorFormat = Literal["json", "oauth", "html"]
 """How errors are written: "oauth" is the body of RFC 6749, section 5.2; "html" is a page."""
@@ -68,7 +68,7 @@ class ApiError(Exception):
     audit_subject: str = ""
     members: Mapping[str, object] = MappingProxyType({})
     client_id: UUID | None = None
-    why: "Readable | None" = None
+    why: "DenialReason | None" = None
     shown: Mapping[str, str] = MappingProxyType({})
     noted = True
     noted_by_task = False

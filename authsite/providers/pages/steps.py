@@ -22,7 +22,7 @@ from authsite.platform.http.bodies import (
 from authsite.platform.http.forms import form_view, password_check, rating
 from authsite.platform.http.rendering import found as redirect
 from authsite.platform.http.rendering import see_other
-from authsite.platform.i18n import duration_words
+from authsite.platform.i18n import _, duration_words
 from authsite.platform.passwords import policy
 from authsite.platform.request_state import Request
 from authsite.sign_in.factors.browser import remembered_cookie
@@ -33,6 +33,7 @@ from authsite.sign_in.methods.provider import (
     browser_of,
     keep_browser,
 )
+from authsite.sign_in.methods.provider.failures import ADDRESS_ASKED, LINK_MAILED
 from authsite.sign_in.pages import lead_in
 from authsite.sign_in.sessions import cookies
 from authsite.signup.service import asked_fields
@@ -119,7 +120,7 @@ def show(request: Request) -> dict[str, Any]:
 
 def _page(request: Request, visit: Visit, given: Mapping[str, str]) -> dict[str, Any]:
     ctx, provided, holder = request.authsite.ctx, visit.waiting.provided, visit.found.holder
-    caller = signed_in(request)
+    caller, label = signed_in(request), {"provider": visit.provider.label}
     afresh = holder is not None and may_start_afresh(ctx, visit.provider, holder)
     return {
         "part": _part(visit, given, may_start_afresh=afresh),
@@ -128,6 +129,8 @@ def _page(request: Request, visit: Visit, given: Mapping[str, str]) -> dict[str,
         "token": given.get("token") if visit.by_mail else None,
         "address": visit.found.address,
         "provided": provided,
+        "address_asked": _(ADDRESS_ASKED, mapping=label),
+        "link_mailed": _(LINK_MAILED, mapping=label),
         "may_change_address": _may_change_address(visit),
         "holder": holder.account if holder else None,
         "asked": asked_fields(ctx, request.authsite.form_data),

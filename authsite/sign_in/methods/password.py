@@ -10,7 +10,6 @@ from typing import NamedTuple
 from uuid import UUID
 
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import About, pseudonym, record, record_apart
 from authsite.platform.context import Context
 from authsite.platform.rate_limit.errors import TooManyAttempts
@@ -18,6 +17,7 @@ from authsite.platform.rate_limit.recognized import Owner
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in.conditions import Denial, Notify
 from authsite.sign_in.credentials import Credential, check_password, find_credential_of, owner_of
+from authsite.sign_in.failure_reasons import FailureReason
 from authsite.sign_in.gate import Denied, admit
 from authsite.sign_in.identifiers import candidates, rate_limit_key
 from authsite.sign_in.method import Method, Pending, Target, Verified
@@ -145,8 +145,12 @@ def _notify(ctx: Context, denial: Denial) -> Notify | None:
 def record_locked(ctx: Context, error: TooManyAttempts, tried: Attempt, name: str) -> None:
     """Record a login that is rejected since the account is locked, once an hour for each address.
 
+    The error gets its reason, with which `authsite explain` finds each of them.
+
     Nothing else limits the number of such requests, since they cost no hash.
     """
-    subject = ("login.locked", name, ctx.limits.address)
-    if error.limit == "login-account" and ctx.limits.first(*subject):
+    if error.limit != "login-account":
+        return
+    error.why = FailureReason.LOCKED
+    if ctx.limits.first("login.locked", name, ctx.limits.address):
         record_apart(ctx, Event.LOGIN_FAILED, **tried.about(FailureReason.LOCKED))

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import click
 
-from authsite.admin.audit.explaining import denial_of, meaning_of, reason_names
-from authsite.admin.audit.rows import facts, in_words
+from authsite.admin.audit.explaining import denial_of, event_texts, explained, reason_names
+from authsite.admin.audit.rows import in_words
 from authsite.oauth.models import Client
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.service import Filter, search
@@ -46,17 +46,20 @@ def explain(cfg: Settings, request_id: str, as_json: bool) -> None:
                 "of each hour are stored: look for the id in the log, which has every request that "
                 "failed."
             )
+        rows = explained(ctx, events)
         denials = [denial_of(ctx.services, each) for each in denied]
         if as_json:
-            return print_json({"events": facts(ctx.db, events), "denied": denials})
+            return print_json({"events": rows, "denied": denials})
         first = events[0] if events else denied[0]
         by = f"from {first.address}" if first.address else "by a command"
         agent = (events[0].agent or "no user agent") if events else denied[0].route
         click.echo(visible(f"{clock.rfc3339(first.at)} {by}: {agent}"))
         answers = {each["reason"]: _lines_of(ctx, each) for each in denials}
         for event in events:
-            click.echo(f"\n{visible(event.event)}: {meaning_of(ctx.services, event, answers)}")
-            _print_lines(_besides(_about(ctx, event), reason_names(event), answers))
+            texts = event_texts(ctx.services, event, answers)
+            click.echo(f"\n{visible(event.event)}: {texts['meaning']}")
+            lines = {**_about(ctx, event), **_advice(texts)}
+            _print_lines(_besides(lines, reason_names(event), answers))
         for each in denials:
             title = f"{each['route']} {each['status']} {each['error']}"
             click.echo(f"\n{visible(title)}: {each['meaning']}")
@@ -68,7 +71,15 @@ def _lines_of(ctx: Context, denial: Mapping[str, Any]) -> dict[str, str]:
     lines = {"reason": denial["reason"], **denial["details"]}
     if denial["client_id"]:
         lines = {"client": _client(ctx, UUID(denial["client_id"])), **lines}
-    return {**lines, "answer": denial["answer"], "tell the person": denial["person"]}
+    advice = _advice(denial)
+    if denial["developer"] == denial["answer"]:
+        del advice["tell the developer"]
+    return {**lines, "answer": denial["answer"], **advice}
+
+
+def _advice(texts: Mapping[str, str]) -> dict[str, str]:
+    """What to tell whom, of an event or a denied request."""
+    return {"tell the person": texts["person"], "tell the developer": texts["developer"]}
 
 
 def _besides(

@@ -7,7 +7,6 @@ import click
 
 from authsite.admin.audit.rows import facts
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import Filter, search
 from authsite.platform.command_line.shared import (
     config_option,
@@ -20,6 +19,7 @@ from authsite.platform.command_line.shared import (
     transaction,
 )
 from authsite.platform.settings import Settings
+from authsite.sign_in.failure_reasons import FailureReason
 
 from .options import since_option, user_id_of
 

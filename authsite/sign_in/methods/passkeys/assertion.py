@@ -19,7 +19,6 @@ from sqlalchemy.orm import Session
 from structlog import get_logger
 
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.failure_reasons import FailureReason
 from authsite.platform.audit.service import record, record_apart
 from authsite.platform.context import Context
 from authsite.platform.i18n import _
@@ -31,6 +30,7 @@ from authsite.sign_in.credentials import owner_of_user
 from authsite.sign_in.factors import names, notices
 from authsite.sign_in.factors.offers import Proved
 from authsite.sign_in.factors.state import FactorState
+from authsite.sign_in.failure_reasons import FailureReason
 from authsite.sign_in.gate import admit
 from authsite.sign_in.method import Method, Pending, Target, Verified, Words, Wrong
 from authsite.sign_in.methods.totp.method import unlock

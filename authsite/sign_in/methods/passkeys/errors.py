@@ -21,9 +21,9 @@ class InvalidCredential(ValidationFailed):
     audit_event = Event.PASSKEY_REFUSED
 
     def __init__(self, refused: Refused = _ANY, user_id: UUID | None = None) -> None:
-        message = _("The passkey could not be checked. Try again with a new prompt.")
-        super().__init__(details=[FieldError("invalid_credential", "credential", message)])
-        self.why, self.reason = refused.failure, str(refused.failure)
+        why = refused.failure
+        super().__init__(details=[FieldError("invalid_credential", "credential", why.person)])
+        self.why, self.reason = why, str(why)
         self.audit_details = self.shown = refused.details
         self.audit_subject = f"{user_id} {refused.failure}"
 

@@ -11,11 +11,11 @@ from authsite.platform.http.bodies import Body, Flag
 from authsite.platform.http.errors import FieldError, NotFound, ValidationFailed
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import see_other
-from authsite.platform.i18n import _
 from authsite.platform.request_state import Request
 from authsite.platform.settings.relying_party import relying_party
 from authsite.sign_in import gate, pending
 from authsite.sign_in.factors import browser
+from authsite.sign_in.failure_reasons import FailureReason
 from authsite.sign_in.login_url import login_url
 from authsite.sign_in.method import Pending
 from authsite.sign_in.pages import LOGIN, lead_in, login_form
@@ -31,10 +31,7 @@ class WrongPasskey(ValidationFailed):
     keeps_writes = True
 
     def __init__(self) -> None:
-        message = _(
-            "This passkey is not known here, or needs your password once. Sign in with your "
-            "password."
-        )
+        message = FailureReason.WRONG_PASSKEY.person
         super().__init__(details=[FieldError("invalid_credential", None, message)])
 
 

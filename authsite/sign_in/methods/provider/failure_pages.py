@@ -163,11 +163,3 @@ CLOSED = FailurePage(
         "page."
     ),
 )
-NO_EMAIL = FailurePage(
-    400,
-    _("There is no e-mail address"),
-    _(
-        "${provider} has not told us an e-mail address that we can use. Add one there and try "
-        "again, or choose another way to sign in."
-    ),
-)

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Self
 
-from authsite.platform.audit.explained import Explained
+from authsite.platform.denied_requests.reason import DenialReason, Texts, member
 from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import _
 from authsite.platform.settings.sections.providers import Provider
@@ -14,240 +13,366 @@ from authsite.platform.settings.sections.providers import Provider
 from . import failure_pages as pages
 from .values import Purpose, Start
 
+REFUSED = "provider_refused"
+ADDRESS_ASKED = _("${provider} has not told us an address. Enter yours: we send a link to it.")
+LINK_MAILED = _("We sent you a link. Open it in this browser to go on with ${provider}.")
 
-class AddressDoubt(Explained):
+
+def _doubt(name: str, meaning: str, developer: str, person: str = LINK_MAILED) -> Texts:
+    return Texts(name, "address_asked", meaning, person, developer, 303, in_answer=False)
+
+
+class AddressDoubt(DenialReason):
     """Why an address that a provider told has to be proved by a mail.
 
     It is the detail `reason` of `provider.address_asked`.
     """
 
-    NOT_SAID = (
+    NOT_SAID = _doubt(
         "not_said",
         "The provider told an e-mail address, and not whether it has verified it "
         "(`email_verified`; Microsoft Entra: `xms_edov`).",
+        "The provider has to tell email_verified beside email, or Microsoft Entra xms_edov (an "
+        "optional claim of the application there).",
     )
-    NO_ADDRESS = (
+    NO_ADDRESS = _doubt(
         "no_address",
-        "The provider told no e-mail address that can be used. The scope that it answered may lack "
-        "what was asked for.",
+        "The provider told no e-mail address that can be used. The scope that it answered may "
+        "lack what was asked for.",
+        "The provider has to tell email, as a text, for the scope email. GitHub: a primary "
+        "address that is verified.",
+        person=ADDRESS_ASKED,
     )
-    NOT_TRUSTED = (
+    NOT_TRUSTED = _doubt(
         "not_trusted",
         "The provider says that it has verified the e-mail address, and may not say so here: "
         "`trust-email` is off, or the address is of a domain over which it has no authority "
         "(`domain-authority`).",
+        "Nothing has to be changed at the provider: the settings trust-email and domain-authority "
+        "decide whose word counts.",
     )
-    UNVERIFIED = (
+    UNVERIFIED = _doubt(
         "unverified",
         "The provider says that it has not verified the e-mail address.",
+        "The provider has to verify the address, and to tell email_verified as true.",
     )
 
 
-class ProviderFailure(StrEnum):
+class ProviderFailure(DenialReason):
     """Why a way to a provider failed: the detail `reason` of `provider.refused`.
 
-    ``meaning`` is for the operator; the person sees ``page``. A page never has a text of the
-    provider.
+    The person sees ``page``, where ``${provider}`` stands for the label. A page never has a text of
+    the provider. ``developer``: of the provider.
     """
 
-    meaning: str
     page: pages.FailurePage
 
-    def __new__(cls, name: str, meaning: str, page: pages.FailurePage) -> Self:
-        made = str.__new__(cls, name)
-        made._value_ = name
-        made.meaning, made.page = meaning, page
+    def __new__(cls, name: str, meaning: str, page: pages.FailurePage, developer: str) -> Self:
+        row = Texts(name, REFUSED, meaning, page.sentence, developer, page.status, in_answer=False)
+        made = member(cls, row)
+        made.page = page
         return made
-
-    @property
-    def person(self) -> str:
-        """The text of the page, to translate; ``${provider}`` stands for its label."""
-        return self.page.sentence
 
     ACCESS_TOKEN = (
         "access_token",
         "The provider's token answer has no access token, or one that no header can carry.",
         pages.NOT_USABLE,
+        "The token answer of the provider needs access_token: a text of visible ASCII characters "
+        "(RFC 6749, section 5.1).",
     )
     ALGORITHM = (
         "algorithm",
         "The ID token is signed with an algorithm that is not among RS256, PS256 and ES256, or "
         "that the provider's discovery does not announce.",
         pages.NOT_USABLE,
+        "The provider has to sign ID tokens with RS256, PS256 or ES256, and to name the algorithm "
+        "in id_token_signing_alg_values_supported of its discovery.",
     )
     AT_HASH = (
         "at_hash",
         "The `at_hash` of the ID token is not that of the access token.",
         pages.NOT_USABLE,
+        "The provider has to compute at_hash of the access token of the same answer (OpenID "
+        "Connect Core 1.0, section 3.1.3.6), or leave it out.",
     )
     AUDIENCE = (
         "audience",
         "The ID token is for another client: `aud`, or `azp` if there is one, is not the setting "
         "`client-id`, or with several audiences there is no `azp`.",
         pages.NOT_USABLE,
+        "The provider has to issue the ID token for the client that redeems the code: its "
+        "client_id in aud and, with several audiences, in azp.",
     )
     CANCELED = (
         "canceled",
         "The person canceled at the provider: it came back with `access_denied`.",
         pages.CANCELED,
+        "Nothing has to be changed if the person canceled. A provider must not answer "
+        "access_denied for another cause (RFC 6749, section 4.1.2.1).",
     )
     CODE = (
         "code",
         "The provider rejected the authorization code: it was used before or has expired.",
         pages.ENDED,
+        "The provider has to accept its code once, with the same redirect_uri and code_verifier, "
+        "for long enough: RFC 6749, section 4.1.2, recommends up to ten minutes.",
     )
     DISCOVERY = (
         "discovery",
         "The provider's discovery document is not usable: an address is missing, or its `issuer` "
         "is not the setting `issuer`. `authsite doctor` says more.",
         pages.NOT_USABLE,
+        "The discovery document of the provider needs issuer, exactly as in the setting, and "
+        "authorization_endpoint, token_endpoint and jwks_uri with https (OpenID Connect Discovery "
+        "1.0, section 3).",
     )
     DOMAIN = (
         "domain",
         "The e-mail domain, or the `hd` of Google, is not among the provider's `domains`; or the "
         "provider told no address, and none of these domains was proved for the identity before.",
         pages.DOMAIN,
+        "The provider has to tell a verified address of one of the domains: email with "
+        "email_verified; Google tells hd.",
     )
     ENDED = (
         "ended",
         "The page after a return, or a mailed link, was used before or has expired.",
         pages.ENDED,
+        "The page after a return, and its mailed link, work once, and not for long. A link in a "
+        "mail must not be opened by a program before the person does.",
     )
     EXPIRED = (
         "expired",
         "The ID token has expired, or does not say when. Compare the clocks of both machines.",
         pages.NOT_USABLE,
+        "The provider has to set exp to a time after the present one, as a number of seconds "
+        "since 1970, by a clock that is right.",
     )
-    ID_TOKEN = "id_token", "There is no ID token, or it cannot be parsed.", pages.NOT_USABLE
+    ID_TOKEN = (
+        "id_token",
+        "There is no ID token, or it cannot be parsed.",
+        pages.NOT_USABLE,
+        "The token answer of the provider needs id_token: a signed JWT in compact form. With the "
+        "scope openid a provider returns one.",
+    )
     ISSUED_AT = (
         "issued_at",
         "The ID token was issued more than 60 seconds ahead of our clock, or does not say when. "
         "Compare the clocks of both machines.",
         pages.NOT_USABLE,
+        "The provider has to set iat to the present time, as a number of seconds since 1970, by a "
+        "clock that is right.",
     )
-    ISSUER = "issuer", "The ID token is of another issuer.", pages.NOT_USABLE
-    KEY = "key", "The provider's keys have none for this ID token.", pages.NO_ANSWER
+    ISSUER = (
+        "issuer",
+        "The ID token is of another issuer.",
+        pages.NOT_USABLE,
+        "The provider has to set iss to the issuer of its discovery document, character by "
+        "character.",
+    )
+    KEY = (
+        "key",
+        "The provider's keys have none for this ID token.",
+        pages.NO_ANSWER,
+        "The provider has to publish the key in its jwks_uri before it signs with it, under the "
+        "kid of the header of the ID token, for signatures (use, key_ops, alg).",
+    )
     LINKED_TO_ANOTHER_USER = (
         "linked_to_another_user",
         "The identity is linked to another user.",
         pages.TAKEN,
+        "The same sub always stands for one person: the provider must not assign it again.",
     )
     LINK_IN_OTHER_BROWSER = (
         "link_in_other_browser",
         "The page or the mailed link was opened in another browser than the one that began.",
         pages.LINK_IN_OTHER_BROWSER,
+        "The link works in the browser that began alone: do not open it in a view of the mail "
+        "program or in another profile.",
     )
-    NO_CODE = "no_code", "The return has neither a code nor an error.", pages.NOT_OURS
-    NO_EMAIL = "no_email", "The provider told no e-mail address that can be used.", pages.NO_EMAIL
-    NONCE = "nonce", "The nonce of the ID token is not that of this start.", pages.NOT_USABLE
+    NO_CODE = (
+        "no_code",
+        "The return has neither a code nor an error.",
+        pages.NOT_OURS,
+        "The provider has to return with code and state, or with error and state, in the query of "
+        "the redirect URI.",
+    )
+    NONCE = (
+        "nonce",
+        "The nonce of the ID token is not that of this start.",
+        pages.NOT_USABLE,
+        "The provider has to copy nonce of this authorization request into the ID token unchanged.",
+    )
     NONCE_MISSING = (
         "nonce_missing",
-        "The ID token has no `nonce`, though the request had one. OpenID Connect Core 1.0, section "
-        "2, requires it, and without it a token of another sign-in could be played back: this "
-        "provider cannot be used.",
+        "The ID token has no `nonce`, though the request had one. OpenID Connect Core 1.0, "
+        "section 2, requires it, and without it a token of another sign-in could be played back: "
+        "this provider cannot be used.",
         pages.NOT_USABLE,
+        "The provider has to copy nonce of the authorization request into the ID token (OpenID "
+        "Connect Core 1.0, section 2).",
     )
     NOT_BEFORE = (
         "not_before",
         "The ID token is not valid yet: `nbf` is more than 60 seconds ahead of our clock, or no "
         "time. Compare the clocks of both machines.",
         pages.NOT_USABLE,
+        "The provider has to set nbf to the present time or an earlier one, as a number of "
+        "seconds since 1970, or leave it out.",
     )
     NOT_LINKED = (
         "not_linked",
         "The identity is not one of the signed-in user's, so it confirms nothing.",
         pages.NOT_LINKED,
+        "The provider has to return with the sub that it has told before for this account: a sub "
+        "of another client or sector is another identity.",
     )
     NOT_RECENT = (
         "not_recent",
         "The provider told no `auth_time`, or one of 10 minutes ago or earlier, so the return is "
         "not a proof for a sensitive change.",
         pages.NOT_RECENT,
+        "The provider has to obey prompt and max_age of the request, and to tell auth_time in the "
+        "ID token (OpenID Connect Core 1.0, section 3.1.2.1).",
     )
     NOT_VOUCHED_FOR = (
         "not_vouched_for",
         "The provider has `domains`, and told no verified address of them at this return, so it "
         "confirms nothing.",
         pages.NOT_VOUCHED_FOR,
+        "The provider has to tell a verified address of one of the domains at each return: email "
+        "with email_verified; Google tells hd.",
     )
     OTHER_BROWSER = (
         "other_browser",
         "The browser has not the cookie with which this way began: it is another one, it takes no "
         "cookies, or it was led here by another site (login CSRF).",
         pages.OTHER_BROWSER,
+        "Begin at /login/with and the name of the provider in the browser to which the provider "
+        "returns. Do not open the URL of the provider, or the return, in another browser or in a "
+        "view of an app.",
     )
     OTHER_PROVIDER = (
         "other_provider",
-        "The way began with another provider than the one whose path was called, or the "
-        "parameter `iss` names another issuer (mix-up).",
+        "The way began with another provider than the one whose path was called, or the parameter "
+        "`iss` names another issuer (mix-up).",
         pages.NOT_OURS,
+        "The provider has to return to the redirect_uri of the request. If it sends iss (RFC "
+        "9207), this is the issuer of its discovery document.",
     )
     PROFILE = (
         "profile",
         "The provider's answer about the person is not usable.",
         pages.NOT_USABLE,
+        "The address of the profile has to answer the access token of the same sign-in with a "
+        "JSON object (OpenID Connect Core 1.0, section 5.3.2).",
     )
     PROFILE_SUBJECT = (
         "profile_subject",
         "The profile is of another subject than the ID token.",
         pages.NOT_USABLE,
+        "The provider has to tell the same sub in ID token and profile (OpenID Connect Core 1.0, "
+        "section 5.3.2).",
     )
     PROVIDER_BUSY = (
         "provider_busy",
         "The provider came back with an error that may pass: `server_error` or "
         "`temporarily_unavailable`.",
         pages.NO_ANSWER,
+        "The provider returned server_error or temporarily_unavailable (RFC 6749, section "
+        "4.1.2.1): its own log says why.",
     )
     PROVIDER_ERROR = (
         "provider_error",
-        "The provider came back with an error that is not a cancellation. What it says of it is in "
-        "`error` and `description`.",
+        "The provider came back with an error that is not a cancellation. What it says of it is "
+        "in `error` and `description`.",
         pages.PROVIDER_ERROR,
+        "The provider refused the authorization request: its own log, and error and description "
+        "here, say why.",
     )
     REGISTRATION_CLOSED = (
         "registration_closed",
         "The identity is unknown, and `registration`, `create` or `registration-domains` lets no "
         "user register with it.",
         pages.CLOSED,
+        "Nothing is wrong with the answer of the provider: the settings let no new user begin "
+        "with it.",
     )
-    SIGNATURE = "signature", "The signature of the ID token is wrong.", pages.NOT_USABLE
+    SIGNATURE = (
+        "signature",
+        "The signature of the ID token is wrong.",
+        pages.NOT_USABLE,
+        "The provider has to sign the ID token with the private key whose public key its jwks_uri "
+        "publishes under the kid of the header.",
+    )
     SIGNED_OUT = (
         "signed_out",
         "The browser session in which this way began, to link or to confirm, has ended.",
         pages.SIGNED_OUT,
+        "Nothing is wrong with the answer of the provider: the sign-in here ended before it came.",
     )
-    STATE = "state", "The parameter `state` is missing or was changed.", pages.NOT_OURS
+    STATE = (
+        "state",
+        "The parameter `state` is missing or was changed.",
+        pages.NOT_OURS,
+        "The provider has to return state of the request unchanged (RFC 6749, section 4.1.2).",
+    )
     SUBJECT = (
         "subject",
         "The provider told no subject, or one of more than 255 characters.",
         pages.NOT_USABLE,
+        "The provider has to tell sub: up to 255 characters (OpenID Connect Core 1.0, section 2). "
+        "GitHub: id, a positive integer.",
     )
     SUBJECT_TYPE = (
         "subject_type",
         "The provider told a subject (`sub`) that is not a text, such as a number. OpenID Connect "
         'Core 1.0, section 2, requires a text: 12345 and "12345" must not become one person.',
         pages.NOT_USABLE,
+        "The provider has to tell sub as a JSON string, in ID token and profile.",
     )
-    TENANT = "tenant", "The directory (`tid`) is not among the provider's `tenants`.", pages.TENANT
+    TENANT = (
+        "tenant",
+        "The directory (`tid`) is not among the provider's `tenants`.",
+        pages.TENANT,
+        "The application at Microsoft Entra admits accounts of more directories than the setting "
+        "tenants. Register it for those alone, or have the setting name the directory in sent.",
+    )
     TOKEN = (
         "token",
         "The token endpoint of the provider rejected us. Check `client-id` and `client-secret`; "
         "what it says is in `error` and `description`.",
         pages.NOT_USABLE,
+        "The token endpoint of the provider has to accept client_id and client_secret: compare "
+        "them, and the way they are sent, with the registration there.",
     )
     TOKEN_TYPE = (
         "token_type",
         "The token that came as the ID token is of another kind: its `typ` is not `JWT`.",
         pages.NOT_USABLE,
+        "The provider has to return an ID token: typ of its header is JWT or missing. An access "
+        "token (at+jwt) or a logout token is none.",
     )
-    TOO_OLD = "too_old", "The return came more than 10 minutes after the start.", pages.TOO_OLD
+    TOO_OLD = (
+        "too_old",
+        "The return came more than 10 minutes after the start.",
+        pages.TOO_OLD,
+        "The provider has to return within ten minutes after the start.",
+    )
     UNREACHABLE = (
         "unreachable",
         "The provider could not be reached or did not answer in time, or its answer was too long "
         "or not JSON.",
         pages.NO_ANSWER,
+        "The provider has to answer within five seconds with JSON and without a redirect, up to "
+        "the lengths that are documented; cause says which address.",
     )
-    USED = "used", "The return was used before.", pages.USED
+    USED = (
+        "used",
+        "The return was used before.",
+        pages.USED,
+        "Each return works once: a program in between must not call it a second time.",
+    )
 
 
 class ProviderRefused(ApiError):
@@ -261,7 +386,7 @@ class ProviderRefused(ApiError):
     """
 
     summary = "The return from a provider was refused."
-    code = "provider_refused"
+    code = REFUSED
 
     def __init__(
         self,
