@@ -46,10 +46,9 @@ def explain(cfg: Settings, request_id: str, as_json: bool) -> None:
                 "of each hour are stored: look for the id in the log, which has every request that "
                 "failed."
             )
-        rows = explained(ctx, events)
         denials = [denial_of(ctx.services, each) for each in denied]
         if as_json:
-            return print_json({"events": rows, "denied": denials})
+            return print_json({"events": explained(ctx, events), "denied": denials})
         first = events[0] if events else denied[0]
         by = f"from {first.address}" if first.address else "by a command"
         agent = (events[0].agent or "no user agent") if events else denied[0].route
