@@ -77,6 +77,8 @@ def test_a_request_is_explained_in_words(site):
     assert "abc" in page.text
     (row,) = rows_of(page)
     assert len(row) > len("login.failed wrong_password") + 60  # and what both mean
+    assert "Tell the person: The e-mail address or password is incorrect." in row
+    assert "Tell the developer: Every wrong name, password and disabled user" in row
     site.http.get(f"{PAGE}/explain/other", status=404)
 
 
