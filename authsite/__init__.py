@@ -77,14 +77,14 @@ def includeme(config: "Configurator") -> None:
 def main(global_config: dict[str, str], **settings: str) -> "Router":
     """The stand-alone WSGI application (PasteDeploy's ``app_factory``).
 
-    Raises `authsite.platform.installation.features.UnknownFeatures`.
+    Raises what `authsite.platform.installation.features.refuse_other_versions` raises.
     """
-    from authsite.platform.installation.features import refuse_unknown
+    from authsite.platform.installation.features import refuse_other_versions
 
     # Relative paths in the settings are relative to the folder of this file.
     file = {key: global_config[key] for key in ("__file__",) if key in global_config}
     app = compose({**file, **settings}).make_wsgi_app()
-    refuse_unknown(app.registry["authsite"].settings)
+    refuse_other_versions(app.registry["authsite"].settings)
     return app
 
 

@@ -75,15 +75,15 @@ INSERT INTO totp_factors (id, user_id, secret, digits, period, algorithm, last_s
 INSERT INTO clients (id, name, type, secret_hash, scope, default_scope, epoch, created_at,
     updated_at) SELECT {CLIENT}, 'Client ' || n, 'server', md5(n::text), '', '', 0,
     now() - interval '1 day' * n, now() FROM generate_series(1, {{clients}}) AS n;
-INSERT INTO families (id, kind, client_id, owner_kind, user_id, granted_scope, scope, rescoped,
+INSERT INTO families (id, client_id, owner_kind, user_id, granted_scope, scope, rescoped,
     user_epoch, client_epoch, generation, created_at, rotated_at, refresh_expires_at, address,
-    agent) SELECT gen_random_uuid(), 'oauth', {CLIENT}, 'user', {ID},
+    agent) SELECT gen_random_uuid(), {CLIENT}, 'user', {ID},
     'openid email bench:read', 'openid email bench:read', false, 0, 0, 0,
     now() - interval '20 days' * random(), now(), now() + interval '10 days', '192.0.2.1', '{AGENT}'
     FROM generate_series(4, {{users}}, 10) AS n;
-INSERT INTO web_sessions (id, key_hash, user_id, user_epoch, remember, created_at, used_at,
-    expires_at, address, agent) SELECT gen_random_uuid(), md5(n::text) || md5(n::text), {ID}, 0,
-    false, now(), now(), now() + interval '30 days', '192.0.2.1', '{AGENT}'
+INSERT INTO web_sessions (id, key_hash, user_id, user_epoch, remember, auth_at, created_at,
+    used_at, expires_at, address, agent) SELECT gen_random_uuid(), md5(n::text) || md5(n::text),
+    {ID}, 0, false, now(), now(), now(), now() + interval '30 days', '192.0.2.1', '{AGENT}'
     FROM generate_series(10, {{users}}, 10) AS n;
 INSERT INTO personal_tokens (id, user_id, user_epoch, session_id, name, scope, created_at,
     expires_at) SELECT gen_random_uuid(), {ID}, 0, {ID}, 'backup', '', now(),

@@ -50,8 +50,9 @@ WAYS = {
     },
 }
 USERS = """
-    INSERT INTO users (id, email, password_hash, epoch, email_verified_at, created_at, updated_at)
-    SELECT {user}, 'user' || n || '@example.com', :hash, 0, {now}, {now}, {now}
+    INSERT INTO users (id, email, password_hash, epoch, email_verified_at, origin, created_at,
+        updated_at)
+    SELECT {user}, 'user' || n || '@example.com', :hash, 0, {now}, 'registered', {now}, {now}
     FROM ({numbers}) AS x
 """
 NAMES = """
@@ -59,10 +60,10 @@ NAMES = """
     SELECT 'user' || n || '@example.com', 'email', {user} FROM ({numbers}) AS x
 """
 FAMILIES = """
-    INSERT INTO families (id, kind, client_id, owner_kind, user_id, granted_scope, scope, rescoped,
+    INSERT INTO families (id, client_id, owner_kind, user_id, granted_scope, scope, rescoped,
         user_epoch, client_epoch, generation, created_at, rotated_at, refresh_expires_at, address,
         agent)
-    SELECT {id}, 'oauth', :client, 'user', {user}, '', '', {false}, 0, 0, 0, {now}, {now}, {soon},
+    SELECT {id}, :client, 'user', {user}, '', '', {false}, 0, 0, 0, {now}, {now}, {soon},
         '192.0.2.1', 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
     FROM ({numbers}) AS x
 """

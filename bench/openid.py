@@ -138,7 +138,12 @@ class Filled:
         for number in range(PEOPLE):
             email = f"{self.prefix}{number}@example.com"
             user = User(
-                id=uuid.uuid4(), email=email, created_at=now, updated_at=now, email_verified_at=now
+                id=uuid.uuid4(),
+                email=email,
+                created_at=now,
+                updated_at=now,
+                email_verified_at=now,
+                origin="registered",
             )
             db.add(user)
             db.flush()

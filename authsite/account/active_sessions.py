@@ -16,7 +16,7 @@ from authsite.oauth.active import ACTIVE_FAMILIES
 from authsite.oauth.active_personal_tokens import end_created_in
 from authsite.oauth.codes import session_end
 from authsite.oauth.listed import ListedToken, list_personal
-from authsite.oauth.models import OAUTH, Client, Family
+from authsite.oauth.models import Client, Family
 from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
@@ -65,7 +65,6 @@ def list_active(
         ACTIVE_FAMILIES.with_only_columns(Family, Client.name, last_used)
         .where(
             Family.user_id == user_id,
-            Family.kind == OAUTH,
             Family.refresh_expires_at > clock.now(),
         )
         .order_by(Family.id != current, last_used.desc())
@@ -156,7 +155,7 @@ def end_begun_with(
 
 def _end_family(ctx: Context, user_id: UUID, family_id: UUID, cause: Cause | None) -> bool:
     family = ctx.db.get(Family, family_id)
-    if family is None or family.user_id != user_id or family.kind != OAUTH:
+    if family is None or family.user_id != user_id:
         return False
     if not families.revoke(ctx, family_id, "signed out"):
         return False  # it is revoked, or another request was faster

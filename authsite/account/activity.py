@@ -9,7 +9,7 @@ from itertools import groupby
 from sqlalchemy import Select, select
 
 from authsite.oauth.models import Client
-from authsite.platform.audit.events import Event, names_of
+from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent, Detail
 from authsite.platform.context import Context
 from authsite.platform.i18n import _
@@ -22,7 +22,7 @@ PAGE_SIZE = 50  # events
 MAX_PAGES = 1000
 
 # Only events that a user can understand and act upon.
-_WORDS: Mapping[Event, str] = {
+_WORDS: Mapping[str, str] = {
     Event.BROWSER_REMEMBERED: _("Browser remembered after a second factor"),
     Event.CONSENT_GIVEN: _("Application allowed to sign you in"),
     Event.CONSENT_WITHDRAWN: _("Access of an application removed"),
@@ -68,7 +68,6 @@ _WORDS: Mapping[Event, str] = {
     Event.USER_SIGNED_OUT: _("Signed out everywhere by an administrator"),
 }
 _Events = Select[str, dict[str, Detail] | None, str, str | None, str | None, datetime]
-_WORDS_OF_NAME = {name: words for event, words in _WORDS.items() for name in event.names}
 _BY_USER: Mapping[str, str] = {Event.USER_EXPORTED: _("Data of the account downloaded")}
 
 # Events that anyone who knows a login name can cause. They are listed apart, so that they cannot
@@ -135,7 +134,7 @@ def by_day(items: Iterable[Activity]) -> list[tuple[date, list[Activity]]]:
     return [(day, list(each)) for day, each in groupby(items, lambda item: item.at.date())]
 
 
-def _read(user_id: uuid.UUID, events: Collection[Event]) -> _Events:
+def _read(user_id: uuid.UUID, events: Collection[str]) -> _Events:
     return (
         select(
             AuditEvent.event,
@@ -146,7 +145,7 @@ def _read(user_id: uuid.UUID, events: Collection[Event]) -> _Events:
             AuditEvent.at,
         )
         .outerjoin(Client, Client.id == AuditEvent.client_id)
-        .where(AuditEvent.user_id == user_id, AuditEvent.event.in_(names_of(events)))
+        .where(AuditEvent.user_id == user_id, AuditEvent.event.in_(events))
         .order_by(AuditEvent.id.desc())
     )
 
@@ -163,4 +162,4 @@ def _list_folded(ctx: Context, query: _Events) -> list[Activity]:
 
 def _words(event: str, details: Mapping[str, object] | None) -> str:
     by_user = (details or {}).get("by") == BY_USER
-    return _BY_USER[event] if by_user and event in _BY_USER else _WORDS_OF_NAME[event]
+    return _BY_USER[event] if by_user and event in _BY_USER else _WORDS[event]

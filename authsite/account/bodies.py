@@ -176,8 +176,6 @@ class ExportAnswer(TypedDict):
     """The browser sessions."""
     personal_access_tokens: _Rows
     """The personal access tokens, also ended ones."""
-    former_personal_access_tokens: _Rows
-    """Those that were created before an upgrade, in another form."""
     remembered_browsers: _Rows
     """The browsers that are not asked for the second factor for a time."""
     totp_factors: _Rows

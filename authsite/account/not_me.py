@@ -26,12 +26,10 @@ from hashlib import sha256
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.models import AuditEvent
-from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.audit.service import record
 from authsite.platform.context import Context
 from authsite.platform.crypto.keys import KeyRing
 from authsite.platform.crypto.sealed import SealedFormat
@@ -55,10 +53,6 @@ PURPOSE = "not me at an address"
 _FORMAT = SealedFormat("16s16s16s")  # user, session, address
 CHANGE_PURPOSE = "not me at a change"
 _CHANGE_FORMAT = SealedFormat("16s16s16sQI")  # ... the sign-in's time, microseconds of the change
-FORMER_PURPOSE = "not me"
-_FORMER_FORMAT = SealedFormat("16s16sQ")  # user, session, event
-
-
 _NO_SESSION = UUID(int=0)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -133,7 +127,7 @@ def find_choice(ctx: Context, token: str) -> Disowned:
 
 
 def _find(ctx: Context, db: Session, token: str, *, lock: bool = False) -> Disowned:
-    notice = _read(ctx, db, token)
+    notice = _read(ctx, token)
     user = db.get(User, notice.user_id, with_for_update=lock)
     if user is None or user.disabled_at:
         raise InvalidSignature
@@ -202,7 +196,7 @@ def choose_password(ctx: Context, token: str, password: str) -> Disowned:
     return found
 
 
-def _read(ctx: Context, db: Session, token: str) -> Notice:
+def _read(ctx: Context, token: str) -> Notice:
     """The content of a token. Raises `InvalidSignature`."""
     keys, now = ctx.services.keys, clock.now()
     if values := _CHANGE_FORMAT.unseal(keys[CHANGE_PURPOSE], token, now):
@@ -216,35 +210,7 @@ def _read(ctx: Context, db: Session, token: str) -> Notice:
     if values := _FORMAT.unseal(keys[PURPOSE], token, now):
         user_id, session_id, address_hash, expires = values
         return Notice(UUID(bytes=user_id), address_hash, _sign_in(session_id, expires))
-    return _read_former(ctx, db, token)
-
-
-def _read_former(ctx: Context, db: Session, token: str) -> Notice:
-    """The content of a token of the version before, which did not have the address.
-
-    The address is the one that the first change since the login has replaced, else the present one.
-    """
-    values = _FORMER_FORMAT.unseal(ctx.services.keys[FORMER_PURPOSE], token, clock.now())
-    if values is None:
-        raise InvalidSignature
-    user_id, session_id, event_id, expires = UUID(bytes=values[0]), *values[1:]
-    user = db.get(User, user_id)
-    if user is None:
-        raise InvalidSignature
-    keys = _keys(db, user)
-    replaced = db.scalars(
-        select(AuditEvent.details)
-        .where(
-            AuditEvent.user_id == user_id,
-            AuditEvent.event == Event.EMAIL_CHANGED,
-            AuditEvent.id > event_id,
-        )
-        .order_by(AuditEvent.id)
-        .limit(1)
-    ).first()
-    key = next((each for each in keys if replaced and pseudonym(each) == replaced["old"]), None)
-    address_hash = _hash(key or ("" if replaced else keys[0]))
-    return Notice(user_id, address_hash, _sign_in(session_id, expires))
+    raise InvalidSignature
 
 
 def _sign_in(session_id: bytes, expires: int) -> Named:

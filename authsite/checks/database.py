@@ -34,6 +34,8 @@ def database_findings(services: "Services", *, counts: bool = True) -> Iterator[
     try:
         schema = migrate.state(database)
         values = {"current": schema.revision or "nothing", "head": schema.head}
+        if schema.status == "unreleased":
+            values = {"error": str(migrate.UnreleasedSchema(str(schema.revision)))}
         yield line(f"schema-{schema.status}", "database-url", **values)
         if not schema.usable:
             return

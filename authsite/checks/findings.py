@@ -22,6 +22,7 @@ LINES: Mapping[str, tuple[str, str]] = {
         "wrong",
         "the schema is at {current}, the code needs {head}: run `authsite db upgrade`",
     ),
+    "schema-unreleased": ("wrong", "{error}"),
     "schema-current": ("ok", "reachable, schema at {current}"),
     "schema-newer": (
         "ok",

@@ -149,7 +149,8 @@ def upgrade_schema(
 
     Of a database that has a schema, first ``check`` reads what it needs; what it raises is raised.
 
-    Raises `click.ClickException` if the database cannot be used or has tables with our names.
+    Raises `click.ClickException` if the database cannot be used, has tables with our names, or was
+    made by a version before the first release.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -158,13 +159,13 @@ def upgrade_schema(
     database = open_database(cfg.database_url.reveal())
     try:
         state = migrate.state(database)
-        if check and state.status != "missing":
+        if check and state.status not in ("missing", "unreleased"):
             with database.autocommit.connect() as connection:
                 check(connection)
         if not state.usable:
             migrate.upgrade(database, tell=tell)
         return migrate.state(database)
-    except migrate.TableNamesTaken as error:
+    except (migrate.TableNamesTaken, migrate.UnreleasedSchema) as error:
         raise click.ClickException(str(error)) from None
     except SQLAlchemyError as error:
         raise click.ClickException(

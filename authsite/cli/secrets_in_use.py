@@ -120,7 +120,7 @@ def _needs_of_secret(ctx: "Context", old: str) -> Iterator[str]:
     """What was signed with the old secret and is valid, a line for each kind."""
     from sqlalchemy import func, or_, select
 
-    from authsite.oauth.models import FORMER_PERSONAL_TOKEN, OAUTH, Family, PersonalToken
+    from authsite.oauth.models import Family, PersonalToken
     from authsite.platform.crypto.sealing import derived_sealing_key
     from authsite.platform.rate_limit.recognized import RECOGNIZED_FOR
     from authsite.sign_in.notices import LINK_LIFETIME
@@ -142,11 +142,9 @@ def _needs_of_secret(ctx: "Context", old: str) -> Iterator[str]:
         PersonalToken.created_at < signed_before,
         PersonalToken.expires_at > now,
     )
-    former = Family.kind == FORMER_PERSONAL_TOKEN
     for what, ends, which in (
-        ("sessions of apps", Family.refresh_expires_at, (Family.kind == OAUTH, *of_families)),
+        ("sessions of apps", Family.refresh_expires_at, of_families),
         ("personal access tokens", PersonalToken.expires_at, personal),
-        ("older personal access tokens", Family.refresh_expires_at, (former, *of_families)),
     ):
         count, last = ctx.db.execute(select(func.count(), func.max(ends)).where(*which)).one()
         if count:

@@ -62,24 +62,23 @@ def claim_port(host: str, port: int) -> socket.socket:
 def refuse_other_installation(cfg: Settings) -> None:
     """Record secret and sealing key in the database.
 
-    Raises `click.ClickException` if the database knows others, or uses features that this
-    version does not know. Without a usable database nothing happens: the service starts, and waits
-    for it.
+    Raises `click.ClickException` if the database knows others, or is one that only another version
+    can use. Without a usable database nothing happens: the service starts, and waits for it.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
     from authsite.platform.db import migrate, open_database
-    from authsite.platform.installation.features import UnknownFeatures, refuse_unknown
+    from authsite.platform.installation.features import UnknownFeatures, refuse_other_versions
     from authsite.platform.installation.fingerprints import OtherSecret, check_and_record
 
     database = open_database(cfg.database_url.reveal())
     try:
+        refuse_other_versions(cfg)
         if not migrate.state(database).usable:
             return
-        refuse_unknown(cfg)
         with database.autocommit.connect() as connection:
             check_and_record(connection, cfg)
-    except (OtherSecret, UnknownFeatures) as error:
+    except (OtherSecret, UnknownFeatures, migrate.UnreleasedSchema) as error:
         raise click.ClickException(str(error)) from None
     except SQLAlchemyError as error:
         click.secho(f"note: {NOT_RECORDED.format(cause=cause_of(error))}", err=True)

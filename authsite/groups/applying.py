@@ -18,7 +18,6 @@ from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_all
 from authsite.platform.context import Context
-from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.tasks.background import BACKGROUND_TASKS
 from authsite.users.groups import labels
@@ -78,16 +77,12 @@ def number_of(change: GroupChange) -> dict[str, str]:
 
 
 def is_left_to_task(ctx: Context, change_id: UUID) -> bool:
-    """Whether the background task takes the steps: of a large group, if this application runs it.
-
-    While an upgrade is not finished it does not: a process of the former version would not go on.
-    """
+    """Whether the background task takes the steps: of a large group, if it runs here."""
     task = BACKGROUND_TASKS.of(ctx.services).get(TASK)
     if task is None or task.job is None:
         return False
     change = ctx.db.get(GroupChange, change_id)
-    large = change is not None and change.member_count > LARGE
-    return large and features.is_open(ctx.services, features.GROUP_CHANGES)
+    return change is not None and change.member_count > LARGE
 
 
 def step(ctx: Context, change_id: UUID, *, wait: bool = True) -> bool:

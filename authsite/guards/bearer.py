@@ -113,14 +113,14 @@ def credential(request: Request) -> str | None:
 def _of_family(services: Services, token: Token, family: ActiveToken, now: datetime) -> Caller:
     active.note_use(services.last_used, token, family, now)
     facts = unpack(family.facts)
-    of_login = family.account is not None and not token.personal
+    of_login = family.account is not None
     return Caller(
         guard="api",
         account=family.account,
         scope=tuple(family.scope.split()),
         token=token,
-        family_uuid=None if token.personal else token.family_id,
-        personal_token=token.personal,
+        family_uuid=token.family_id,
+        personal_token=False,
         client_uuid=family.client_id,
         client_url=facts.client,
         client_name=family.client_name,

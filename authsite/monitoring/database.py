@@ -1,7 +1,6 @@
 """What the probes and the metrics read from the database, and only again after some seconds."""
 
 from datetime import datetime, timedelta
-from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import bindparam, column, func, select, table, true
@@ -49,7 +48,6 @@ class _State(NamedTuple):
     """Of a used feature; there is a row for each."""
 
 
-_earlier = cache(migrate.earlier)  # reads the files of the migrations
 # A prepared query, since the wait for its result is limited also if the server hangs.
 _VERSION = table(migrate.VERSION_TABLE, column("version_num"))
 _STATE = PreparedQuery(
@@ -73,7 +71,7 @@ def health(database: Database) -> Health:
         rows = _STATE.all(database)
     except SQLAlchemyError as error:
         return Health([SCHEMA_BEHIND if _lacks_table(error) else DATABASE], [], None)
-    if not rows or rows[0].version_num in _earlier():
+    if not rows or rows[0].version_num in migrate.unusable():
         return Health([SCHEMA_BEHIND], [], None)
     ended = clock.now()
     offset = began + (ended - began) / 2 - rows[0].now

@@ -6,7 +6,7 @@ returns no row.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple, cast
 from uuid import UUID
 
@@ -26,7 +26,6 @@ from .models import Client, Family, PersonalToken
 from .tokens import Token
 
 FAMILIES = cast(Table, Family.__table__)
-_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def with_owners(rows: FromClause, model: type[Family] | type[PersonalToken]) -> FromClause:
@@ -175,18 +174,12 @@ def has_factor(
     settings: Settings, token: Token, account: Account | None, facts: str | None, now: datetime
 ) -> bool:
     """Whether the sign-in has the second factor that the setting `second-factor` requires now."""
-    of_sign_in = account is not None and not token.personal
-    return not of_sign_in or is_met(settings, unpack(facts).amr, now)
+    return account is None or is_met(settings, unpack(facts).amr, now)
 
 
 def note_use(tracker: LastUsedTracker, token: Token, active: ActiveToken, now: datetime) -> None:
-    """Note that the family of an access token is used ``now``.
-
-    A login, and each refresh, is a use of its family. The creation of a personal access token is
-    none.
-    """
-    used_at = _NEVER if token.personal else active.rotated_at
-    tracker.note(FAMILIES, token.family_id, used_at, now)
+    """Note that the family of an access token is used ``now``; each refresh is a use, too."""
+    tracker.note(FAMILIES, token.family_id, active.rotated_at, now)
 
 
 def within_grace(now: datetime, rotated_at: datetime, grace: timedelta) -> bool:

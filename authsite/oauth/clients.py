@@ -18,7 +18,6 @@ from authsite.platform.audit.service import record
 from authsite.platform.context import Context
 from authsite.platform.db.folded import folded_name
 from authsite.platform.i18n import _
-from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.lines import NotOneLine, one_line
 from authsite.platform.settings.values import OIDC_SCOPES, is_admin
@@ -53,13 +52,10 @@ def create(
 
     A client of a type in `PUBLIC_TYPES` has no secret. Raises ValueError for a name that is empty,
     too long or not one line, an unknown type, a scope with a character that RFC 6749, section 3.3,
-    excludes or that no client of this type has, and a default scope outside ``scope``; for the
-    first client that uses codes `FeatureNotOpen`.
+    excludes or that no client of this type has, and a default scope outside ``scope``.
     """
     require_valid(errors_of_new(name, client_type, scope, default_scope))
     name = name_of(name)
-    if client_type in CODE_TYPES:
-        features.use(ctx, features.CLIENTS)
     client = Client(
         id=uuid.uuid4(),
         name=name,

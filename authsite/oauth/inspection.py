@@ -14,7 +14,7 @@ from authsite.users.models import User
 
 from . import active_personal_tokens, families, resources
 from .active import within_grace
-from .models import FORMER_PERSONAL_TOKEN, Client, Family, PersonalToken, may_refresh
+from .models import Client, Family, PersonalToken, may_refresh
 from .oidc import access_tokens
 from .tokens import (
     ACCESS,
@@ -102,7 +102,7 @@ def revoke(ctx: Context, found: Inspected) -> None:
 
 def _known_to(ctx: Context, kind: str, row: Family | PersonalToken) -> KnownTo:
     """Who sees an active token as such: what `introspection` does, in words."""
-    if isinstance(row, PersonalToken) or row.kind == FORMER_PERSONAL_TOKEN:
+    if isinstance(row, PersonalToken):
         return KnownTo((_SERVERS,), ((_CLIENTS, "only resource servers are sent such a token"),))
     if kind == REFRESH:
         return KnownTo((_OWN,), ((_SERVERS, "only its own client may use a refresh token"),))
@@ -131,7 +131,7 @@ def _decode(ctx: Context, text: str) -> tuple[str, BearerToken | None]:
     keys = ctx.services.keys
     if personal := decode_personal_expired(keys, text):
         return PERSONAL_TOKEN, personal
-    for kind in KINDS:
+    for kind in (ACCESS, REFRESH):
         if token := decode_expired(keys, kind, text):
             return kind, token
     return ACCESS, access_tokens.decode(ctx.services, text)

@@ -292,14 +292,11 @@ def _facts(
         if ctx.settings.base_url:  # it may have been taken out of the settings since
             answer["iss"] = issuer_of(ctx.services)
     if family.account:
-        of_login = not token.personal
-        amr = of_sign_in.amr if of_login else ()
-        acr = acr_of(amr) if of_login else None
+        amr, acr = of_sign_in.amr, acr_of(of_sign_in.amr)
         answer.update(_about_user(family.account, acr, ctx.settings))
-        if of_login:
-            answer["acr"], answer["amr"] = acr_of(amr), list(shown_amr(amr))
-            if proved := proved_at(amr, family.auth_at):
-                answer["auth_time"] = int(proved.timestamp())
+        answer["acr"], answer["amr"] = acr, list(shown_amr(amr))
+        if proved := proved_at(amr, family.auth_at):
+            answer["auth_time"] = int(proved.timestamp())
     else:
         answer["sub"], answer["owner"] = str(family.client_id), "client"
     return answer

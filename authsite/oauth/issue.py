@@ -12,7 +12,6 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery, run_together
-from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.sign_in import facts
 from authsite.sign_in.gate import Complete
@@ -27,7 +26,7 @@ from .active import FAMILIES
 from .codes.models import AuthorizationCode
 from .codes.spend import SPEND_CODE
 from .errors import NotIssued
-from .models import OAUTH, Client, Family
+from .models import Client, Family
 from .oidc import access_tokens
 from .oidc.access_tokens import Form
 from .resources import RegisteredResource
@@ -63,7 +62,7 @@ class NotedUser(NamedTuple):
     id: UUID
 
 
-_NULL_AT_FIRST = {"used_at", "revoked_at", "revoked_why", "name"}
+_NULL_AT_FIRST = {"used_at", "revoked_at", "revoked_why"}
 _OF_USER = {"auth_at", "recognized"}
 _OF_SESSION = {"session_id", "identity_id", "ends_at"}
 
@@ -171,7 +170,7 @@ def issue(
     transaction, which is committed on return.
 
     The family is granted ``scope``, and the pair has what `scopes.hold` leaves of it. Raises
-    `InvalidScope` if that is nothing, and for a resource `FeatureNotOpen` and `SigningUnavailable`.
+    `InvalidScope` if that is nothing, and for a resource `SigningUnavailable`.
     """
     audience = resource.uri if resource else None
     account, family_id = done.account, family_id or uuid4()
@@ -180,7 +179,7 @@ def issue(
     form = access_tokens.form_for(ctx, resource)
     owner = _of_user(done, scope, facts.pack(done.amr, audience=audience))
     about = access_tokens.Holder(client.id, account, done.amr, done.auth_at)
-    pair = _insert(ctx, client, held, family_id, owner, form, about, audience=audience)
+    pair = _insert(ctx, client, held, family_id, owner, form, about)
     scopes.confirm(ctx, holder, family_id, held)
     return pair
 
@@ -203,7 +202,7 @@ def issue_for_code(
     resource = resources.find(ctx, code.audience) if code.audience else None
     form = access_tokens.form_for(ctx, resource)
     about = access_tokens.Holder(client.id, done.account, done.amr, done.auth_at, code.client_url)
-    pair = _insert(ctx, client, held, code.id, owner, form, about, code, audience=code.audience)
+    pair = _insert(ctx, client, held, code.id, owner, form, about, code)
     scopes.confirm(ctx, holder, code.id, held)
     return pair
 
@@ -220,7 +219,7 @@ def issue_for_client(
         "new_facts": facts.pack(levels.PASSWORD, audience=audience),
     }
     form, about = access_tokens.form_for(ctx, resource), access_tokens.Holder(client.id)
-    return _insert(ctx, client, scope, uuid4(), values, form, about, audience=audience)
+    return _insert(ctx, client, scope, uuid4(), values, form, about)
 
 
 def _of_user(done: Complete, scope: str, packed: str | None) -> dict[str, Any]:
@@ -244,13 +243,8 @@ def _insert(
     form: Form,
     about: access_tokens.Holder,
     code: CodeGrant | None = None,
-    *,
-    audience: str | None,
 ) -> TokenPair:
-    """Insert the family. ``form`` and ``about``: of its access tokens.
-
-    ``audience``: the resource that the tokens are for, which an older version would overlook.
-    """
+    """Insert the family. ``form`` and ``about``: of its access tokens."""
     now, info = clock.now(), ctx.request_info
     user_id = owner["new_user_id"]
     bound = code.bound if code else None
@@ -258,7 +252,6 @@ def _insert(
     first = Generation(family_id, 0, now, expires_at, scope, now, bounded=bound is not None)
     values = {
         "new_id": family_id,
-        "new_kind": OAUTH,
         "new_client_id": client.id,
         "new_client_epoch": client.epoch,
         "new_granted_scope": scope,
@@ -292,8 +285,6 @@ def _insert(
         queries.insert(0, (SPEND_CODE, {"code_id": family_id, "now": now}))
     if code and code.notes_use:
         queries.append(noting_first_tokens(client.id, family_id, now))
-    if audience is not None:
-        queries.append(features.used(ctx.services, features.AUDIENCE))
     try:
         issued = run_together(ctx.database, *queries)[1 if code else 0]
     except IntegrityError:

@@ -13,18 +13,15 @@ from .models import PersonalToken
 
 @dataclass(frozen=True, slots=True)
 class ListedToken:
-    """An active personal access token.
-
-    ``session_id``: the session in which it was created; None for a former one, which is a family.
-    """
+    """An active personal access token; ``session_id``: of the session in which it was created."""
 
     id: UUID
     name: str
     scope: str
     created: datetime
     expires: datetime
+    session_id: UUID
     used_at: datetime | None = None
-    session_id: UUID | None = None
 
     @property
     def last_used(self) -> datetime | None:
@@ -33,13 +30,8 @@ class ListedToken:
         return self.used_at and max(self.used_at, self.created)
 
 
-def newest_first(item: ListedToken) -> tuple[float, UUID]:
-    """The key to sort the tokens of a user by: they are few."""
-    return -item.created.timestamp(), item.id
-
-
 def list_personal(ctx: Context, user_id: UUID) -> list[ListedToken]:
-    """The active personal access tokens of a user, the newest first, without the former ones."""
+    """The active personal access tokens of a user, the newest first."""
     rows = ctx.db.scalars(
         ACTIVE_PERSONAL_TOKENS.with_only_columns(PersonalToken).where(
             PersonalToken.user_id == user_id, PersonalToken.expires_at > clock.now()
@@ -52,9 +44,9 @@ def list_personal(ctx: Context, user_id: UUID) -> list[ListedToken]:
             row.scope,
             row.created_at,
             row.expires_at,
-            row.used_at,
             row.session_id,
+            row.used_at,
         )
         for row in rows
     ]
-    return sorted(found, key=newest_first)
+    return sorted(found, key=lambda each: (-each.created.timestamp(), each.id))  # they are few

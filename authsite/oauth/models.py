@@ -37,9 +37,6 @@ OPAQUE, JWT = "opaque", "jwt"  # the forms of access tokens for a resource
 REDIRECT, POST_LOGOUT, ORIGIN = "redirect", "post_logout", "origin"  # the kinds of `ClientUri`
 MAX_URI = 2048  # characters
 MAX_URIS = 100  # of a client and a kind
-OAUTH = "oauth"  # the kind of a family
-FORMER_PERSONAL_TOKEN = "pat"  # the kind of a row that is none; see `Family`
-
 
 PASSWORD_GRANT = "password"
 MFA_GRANT = "urn:authsite:params:oauth:grant-type:mfa"
@@ -165,10 +162,6 @@ class Resource(Base):
 class Family(Base):
     """One login or client-credentials request, and all the tokens that come from it.
 
-    A personal access token of before the table `PersonalToken` has a row here until it expires: of
-    the kind `FORMER_PERSONAL_TOKEN`, with a name and without a client and a refresh token. It stays
-    at generation 0 and ends at ``refresh_expires_at``.
-
     ``facts``, ``auth_at`` and ``recognized`` are as in `BrowserSession`, for the login of a user.
     ``session_id``: the browser session in which an application got a code; its row may be gone. A
     refresh never changes it. ``identity_id`` and ``ends_at`` are those of that session.
@@ -183,7 +176,6 @@ class Family(Base):
     )
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
-    kind: Mapped[str] = mapped_column(String(16))  # `OAUTH` or `FORMER_PERSONAL_TOKEN`
     client_id: Mapped[uuid.UUID | None] = mapped_column(
         ForeignKey("clients.id", ondelete="CASCADE"), index=True
     )
@@ -203,7 +195,6 @@ class Family(Base):
     revoked_why: Mapped[str | None] = mapped_column(String(32))
     address: Mapped[str | None] = mapped_column(String(45))
     agent: Mapped[str | None] = mapped_column(String(200))
-    name: Mapped[str | None] = mapped_column(String(100))  # of a `FORMER_PERSONAL_TOKEN`
     facts: Mapped[str | None] = mapped_column(Text)
     auth_at: Mapped[datetime | None]
     recognized: Mapped[datetime | None]

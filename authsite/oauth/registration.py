@@ -21,7 +21,7 @@ def register(
 ) -> tuple[Client, str | None]:
     """Create a client; returns it and its secret, as `clients.create` does.
 
-    Raises ValueError with all that `errors_of_new` has, and `FeatureNotOpen`.
+    Raises ValueError with all that `errors_of_new` has.
     """
     require_valid(errors_of_new(ctx, name, client_type, scope, default_scope, fields))
     if client_type in CODE_TYPES and fields.id_token_claims is None:

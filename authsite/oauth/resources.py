@@ -17,7 +17,6 @@ from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.i18n import _
-from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.settings.urls import host_of, is_loopback
 from authsite.platform.settings.values import is_admin
@@ -168,10 +167,8 @@ def add(
     ``tokens``: `OPAQUE`, or `JWT` for access tokens that the resource checks itself.
 
     Raises ValueError for a URI that `check` refuses or that is registered already, for a scope that
-    no token can have, and for a client of another type than resource server; `FeatureNotOpen`.
+    no token can have, and for a client of another type than resource server.
     """
-    if not features.is_open(ctx.services, features.AUDIENCE):
-        raise features.FeatureNotOpen
     check(uri)
     clients.wait_for_others(ctx.db)
     known = find_row(ctx, uri)

@@ -22,7 +22,7 @@ from authsite.users.locks import lock_all
 from .active import ACTIVE_FAMILIES
 from .active_personal_tokens import ACTIVE_PERSONAL_TOKENS
 from .families import SCOPE_LOST
-from .models import FORMER_PERSONAL_TOKEN, Family, PersonalToken
+from .models import Family, PersonalToken
 
 BATCH = 500  # rows
 Table: TypeAlias = type[Family] | type[PersonalToken]
@@ -31,21 +31,18 @@ TABLES: dict[Table, str] = {Family: "family", PersonalToken: "token"}
 
 
 class Carrying(NamedTuple):
-    """A family or a personal access token, with its scope.
-
-    ``kind``: as of `Family`, that of a personal access token for one of either table.
-    """
+    """A family or a personal access token, with its scope."""
 
     id: UUID
     user_id: UUID | None
     client_id: UUID | None
     scope: str
     facts: str | None
-    kind: str
+    personal: bool
 
     def holder_of(self, user_id: UUID) -> Holder:
         """For whom the scope is; a personal access token is of no sign-in and of no client."""
-        if self.kind == FORMER_PERSONAL_TOKEN:
+        if self.personal:
             return Holder(user_id)
         return Holder(user_id, acr_of(amr_of(self.facts)), self.client_id)
 
@@ -156,12 +153,10 @@ def count_without_group(connection: Connection, scope: str, now: datetime) -> in
 
 def _select(table: Table, scopes: Iterable[str]) -> Select[*tuple[Any, ...]]:
     """The columns of `Carrying`."""
-    columns: list[Any] = [table.id, table.user_id, table.client_id, table.scope]
-    if table is Family:
-        columns += [Family.facts, Family.kind]
-    else:
-        columns += [null(), literal(FORMER_PERSONAL_TOKEN)]
-    return select(*columns).where(_carries(table, scopes), table.revoked_at.is_(None))
+    facts = Family.facts if table is Family else null()
+    columns: list[Any] = [table.id, table.user_id, table.client_id, table.scope, facts]
+    personal = literal(table is PersonalToken)
+    return select(*columns, personal).where(_carries(table, scopes), table.revoked_at.is_(None))
 
 
 def _carries(table: Table, scopes: Iterable[str]) -> ColumnElement[bool]:

@@ -47,8 +47,7 @@ def narrow(requested: str | None, allowed: str) -> str:
 def without_openid(scope: str) -> str:
     """``scope`` without the scopes of OpenID Connect.
 
-    They are for tokens that come from a code. An earlier version gave any of these names to every
-    client.
+    They are for tokens that come from a code.
     """
     return " ".join(name for name in parse(scope) if name not in OPENID_SCOPES)
 

@@ -4,9 +4,6 @@ A token is a sealed value with the prefix ``at_``, ``rt_`` or, for a personal ac
 ``pat_``. It is rebuilt from its row and the key and is not stored, so a dump of the database
 contains no token. A forged or expired token is rejected without a query, and the text says which
 table has the row.
-
-The version before had personal access tokens in the table of families. Their text, which has a
-generation, is longer than that of the others.
 """
 
 from dataclasses import dataclass, replace
@@ -25,14 +22,10 @@ REFRESH = "rt_"
 PERSONAL_TOKEN = "pat_"
 
 _FIELDS = "16sI"  # family id, generation
-_FORMATS = {kind: SealedFormat(_FIELDS, kind) for kind in (ACCESS, REFRESH, PERSONAL_TOKEN)}
-_PURPOSES = {  # each has a separate key
-    ACCESS: "access token",
-    REFRESH: "refresh token",
-    PERSONAL_TOKEN: "personal access token",
-}
+_FORMATS = {kind: SealedFormat(_FIELDS, kind) for kind in (ACCESS, REFRESH)}
+_PURPOSES = {ACCESS: "access token", REFRESH: "refresh token"}  # each has a separate key
 _PERSONAL_TOKEN_FORMAT = SealedFormat("16s", PERSONAL_TOKEN)
-_PERSONAL_TOKEN_PURPOSE = "personal access token with a row of its own table"
+_PERSONAL_TOKEN_PURPOSE = "personal access token"
 _LOOKS = {
     ACCESS: "an access token",
     REFRESH: "a refresh token",
@@ -45,12 +38,11 @@ _LOOKS = {
 
 
 class Token(NamedTuple):
-    """The values in a token of a family; ``personal``: a personal access token of before."""
+    """The values in a token of a family."""
 
     family_id: UUID
     generation: int
     expires: int  # Unix seconds
-    personal: bool = False
 
 
 class PersonalTokenValues(NamedTuple):
@@ -97,7 +89,7 @@ class TokenPair:
 
 
 def encode(keys: Keys, kind: str, token: Token) -> str:
-    """The text of ``token``. ``kind``: `ACCESS`, `REFRESH`, or of before `PERSONAL_TOKEN`."""
+    """The text of ``token``. ``kind``: `ACCESS` or `REFRESH`."""
     fields = (token.family_id.bytes, token.generation)
     return _FORMATS[kind].seal(keys[_PURPOSES[kind]], *fields, expires=token.expires)
 
@@ -113,7 +105,7 @@ def decode_expired(keys: Keys, kind: str, text: str) -> Token | None:
     values = _FORMATS[kind].unseal_expired(keys[_PURPOSES[kind]], text)
     if values is None:
         return None
-    return Token(UUID(bytes=values[0]), values[1], values[2], kind == PERSONAL_TOKEN)
+    return Token(UUID(bytes=values[0]), values[1], values[2])
 
 
 def kind_of(text: str) -> str:
@@ -135,16 +127,11 @@ def decode_personal_expired(keys: Keys, text: str) -> PersonalTokenValues | None
 
 
 def decode_bearer(keys: Keys, text: str, now: datetime) -> BearerToken | None:
-    """The access token or personal access token in ``text``; None as in `decode`.
-
-    The length of the text decides which of the two forms of a personal access token it can have.
-    """
+    """The access token or personal access token in ``text``; None as in `decode`."""
     if not text.startswith(PERSONAL_TOKEN):
         return decode(keys, ACCESS, text, now)
     found = decode_personal_expired(keys, text)
-    if found:
-        return found if found.expires > now.timestamp() else None
-    return decode(keys, PERSONAL_TOKEN, text, now)
+    return found if found and found.expires > now.timestamp() else None
 
 
 def encode_pair(ctx: Context, generation: Generation, now: datetime) -> TokenPair:

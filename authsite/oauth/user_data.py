@@ -12,7 +12,6 @@ from authsite.platform.user_data import Id, Line, Moment, UserData, exported_lin
 from . import client_secrets, models
 from .codes.models import AuthorizationCode
 from .consents import models as consents
-from .models import FORMER_PERSONAL_TOKEN, OAUTH
 
 _TOKENS = (
     "id client_id granted_scope scope created_at rotated_at used_at refresh_expires_at revoked_at"
@@ -121,20 +120,13 @@ class Consent(TypedDict):
 
 @exported_line
 class Family(TypedDict):
-    """A session of an application; nothing that opens it.
-
-    Or, of the kind `pat`, a personal access token that an earlier version has made.
-    """
+    """A session of an application; nothing that opens it."""
 
     type: Literal["family"]
     id: Id
-    kind: Literal["oauth", "pat"]
     owner_kind: Literal["user", "client"]
     user_id: Id | None
     client_id: Id | None
-    """Null for the kind `pat`."""
-    name: str | None
-    """Of the kind `pat`."""
     granted_scope: str
     scope: str
     created_at: Moment
@@ -240,7 +232,6 @@ USER_DATA = (
         "sign_ins_of_apps",
         models.Family,
         _TOKENS,
-        where=models.Family.kind == OAUTH,
         line=Line("families", Family),
     ),
     UserData(
@@ -249,11 +240,5 @@ USER_DATA = (
         "id client_id session_id identity_id name scope created_at used_at expires_at revoked_at"
         " revoked_why address agent",
         line=Line("personal_tokens", PersonalToken),
-    ),
-    UserData(
-        "former_personal_access_tokens",
-        models.Family,
-        f"name {_TOKENS}",
-        where=models.Family.kind == FORMER_PERSONAL_TOKEN,
     ),
 )

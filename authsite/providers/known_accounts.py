@@ -51,7 +51,7 @@ KNOWN = PreparedQuery(
 
 
 class _Origin(NamedTuple):
-    origin: Origin | None
+    origin: Origin
 
 
 _ORIGIN = PreparedQuery(select(User.origin).where(User.id == bindparam("user_id")), _Origin)

@@ -82,7 +82,7 @@ def find(ctx: Context, provider: Provider, browser: str | None, key: str) -> Wai
         body["target"],
         body["address"],
         _time(body["mailed_at"]),
-        body.get("prompted", False),  # a row of the version before has none
+        body["prompted"],
     )
 
 

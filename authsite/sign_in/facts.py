@@ -48,7 +48,7 @@ def pack(
 
 @lru_cache(1024)  # a request reads them more than once, and most sign-ins have the same
 def unpack(facts: str | None) -> Facts:
-    """What the column says; a sign-in of before the column had a password."""
+    """What the column says."""
     if facts is None:
         return PLAIN
     values = json.loads(facts)

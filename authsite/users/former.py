@@ -71,9 +71,8 @@ def may_restore(user: User, min_age: timedelta) -> bool:
     """Whether the present address may take back the change that is pending.
 
     ``min_age``: how long it must have been confirmed when the change was requested (setting
-    `email-revert-min-age`).
+    `email-revert-min-age`). One that is not pending is requested now.
     """
-    # The version before does not store when a change was requested.
     asked_at = user.pending_asked_at or clock.now()
     return user.email_verified_at is not None and user.email_verified_at + min_age <= asked_at
 

@@ -70,7 +70,7 @@ class User(FoldedName, Base):
     factor_version: Mapped[int] = mapped_column(default=0, server_default="0")
     passkey_after_password: Mapped[bool] = mapped_column(default=False, server_default=false())
     labels: Mapped[str | None] = mapped_column(Text)  # see `authsite.users.groups.labels`
-    origin: Mapped[Origin | None] = mapped_column(String(16))  # NULL: before there was the column
+    origin: Mapped[Origin] = mapped_column(String(16))
     last_sign_in_at: Mapped[datetime | None]  # exact to an hour; see `users.service.note_sign_in`
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]

@@ -41,8 +41,8 @@ class User(TypedDict):
     terms_accepted_at: Moment | None
     language: str | None
     """Of mails to the user; null: that of the request which causes a mail."""
-    origin: str | None
-    """How the account came into being; null: before there was this field."""
+    origin: str
+    """How the account came into being."""
     delete_at: Moment | None
     """When the user will be erased, as an administrator decided; null: never."""
     second_factor_at: Moment | None

@@ -101,8 +101,6 @@ def build_link(job: MailJob) -> MailContent | None:
     address = job.mail.address
     if user is None or not job.mail.expires_at:
         return None
-    if address == user.pending_email != user.email:  # enqueued by the version before
-        return build_change_link(replace(job, mail=replace(job.mail, kind="confirm_change")))
     if address != user.email or user.email_verified_at is not None:
         return None
     code = code_for(job) if job.mail.about_id else None

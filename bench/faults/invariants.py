@@ -12,7 +12,7 @@ from .traffic import PASSWORD
 COUNTS = """
 SELECT (SELECT count(*) FROM families)
      , (SELECT count(*) FROM audit_events WHERE event = 'token.issued')
-     , (SELECT count(*) FROM audit_events WHERE event IN ('recovery.asked', 'recovery.requested'))
+     , (SELECT count(*) FROM audit_events WHERE event = 'recovery.requested')
      , (SELECT count(*) FROM outbox WHERE letter = 'reset')
      , (SELECT count(*) FROM families WHERE revoked_at IS NOT NULL)
      , (SELECT count(*) FROM audit_events WHERE event IN ('token.revoked', 'token.reused'))

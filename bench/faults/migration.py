@@ -1,7 +1,6 @@
 """R17: the schema is migrated while requests arrive, and the version before goes on."""
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -9,36 +8,12 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-import authsite
-from authsite.platform.db import migrate
+from tests.support import newer
 
 from . import invariants
 from .rig import prepared, rig, serve, summary
 from .rows import Row, limit, none
 from .traffic import good, p
-
-# What a version may add: see CONTRIBUTING.md, "Migrations".
-REVISION = '''"""A column for users, one for token families, a table, an index"""
-
-import sqlalchemy as sa
-from alembic import op
-
-revision = "9999"
-down_revision = "{head}"
-
-
-def upgrade() -> None:
-    op.add_column("users", sa.Column("note", sa.String(100), nullable=True))
-    op.add_column("families", sa.Column("uses", sa.Integer(), server_default="0", nullable=False))
-    op.create_table("notes", sa.Column("id", sa.Integer(), primary_key=True))
-    op.create_index("ix_users_note", "users", ["note"])
-
-
-def downgrade() -> None:
-    op.drop_table("notes")
-    op.drop_column("families", "uses")
-    op.drop_column("users", "note")
-'''
 
 
 def migrated(short):
@@ -57,7 +32,7 @@ def migrated(short):
             seconds = time.monotonic() - began
             time.sleep(5 if short else 60)
         statuses = [process.returncode for process in running]
-        steps = sum(text.count("9999 (") for text in outputs)
+        steps = sum(text.count(f"{newer.REVISION} (") for text in outputs)
         waits = sum(text.count(" follows") for text in outputs)
         before = invariants.check("R17", made, traffic)
     done = "schema migrated by two processes at once; then the version before on the new schema"
@@ -87,13 +62,7 @@ def new_code(short):
 def newer_version():
     """A folder with this code and one migration more."""
     with tempfile.TemporaryDirectory(prefix="authsite-newer-") as name:
-        folder = Path(name)
-        package = Path(authsite.__file__).parent
-        shutil.copytree(package, folder / "authsite", ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copytree(migrate.folder(), folder / "migrations")
-        added = folder / "migrations" / "versions" / "9999_more.py"
-        added.write_text(REVISION.replace("{head}", migrate.head()))
-        yield folder
+        yield newer.version(Path(name))
 
 
 def upgrade(code, made):

@@ -78,7 +78,7 @@ class SignIns:
         now = clock.now()
         user = User(
             id=uuid.uuid4(), email=email, password_hash=hashed, created_at=now, updated_at=now,
-            email_verified_at=now,
+            email_verified_at=now, origin="registered",
         )  # fmt: skip
         ctx.db.add(user)
         ctx.db.flush()

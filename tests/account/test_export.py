@@ -40,7 +40,7 @@ WITHHELD = {
     "released_usernames": {"digest", "user_id", "expires_at"},  # a keyed hash
     "group_members": {"user_id"},
     "families": {
-        "kind", "owner_kind", "user_id", "rescoped", "user_epoch", "client_epoch", "generation",
+        "owner_kind", "user_id", "rescoped", "user_epoch", "client_epoch", "generation",
     },
     "web_sessions": {"key_hash", "user_id", "user_epoch"},
     "identities": {"user_id"},

@@ -89,7 +89,7 @@ def test_each_filter(site, reader):
         "user=ann@example.com&event=login.failed": "of the user",
         f"client={client}": "of the client",
         "address=203.0.113.7": "of the address",
-        "event=login.closed": "of the name",  # its former name
+        "event=login.locked": "of the name",
         "event=login&until=24h": "old",
     }.items():
         shown, _ = everything(site, reader, query)

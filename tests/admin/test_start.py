@@ -19,7 +19,7 @@ def test_the_page_shows_the_numbers_of_a_day(site):
     administrators.signed_in(site, "viewer")
     with site.db() as db:
         db.add_all(AuditEvent(at=clock.now(), event="login.failed") for _ in range(3))
-        db.add(AuditEvent(at=clock.now(), event="login.closed"))  # its former name
+        db.add(AuditEvent(at=clock.now(), event="login.locked"))
         db.add(AuditEvent(at=clock.now() - service.DAY, event="login.locked"))
     page = site.http.get("/admin", status=200)
     assert numbers(page) == {

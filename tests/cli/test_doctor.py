@@ -36,6 +36,7 @@ from tests.cli.doctor_of_providers import (
     provider_redirect,
     provider_unusable,
 )
+from tests.support import newer
 from tests.support.authorizing import application
 from tests.support.doctor import NO_WEB, line
 from tests.support.sealing import add, change, seal_all
@@ -76,31 +77,42 @@ def schema_missing(found, folder):
     assert "authsite init" in line(findings, "schema-missing", "database-url")
 
 
-def at_revision(folder, revision, version):
-    """A separate database, migrated to ``revision``, which says that it is at ``version``."""
-    database = open_database(f"sqlite:///{folder}/{version}.sqlite")
-    migrate.upgrade(database, revision)
+def at_revision(folder, revision):
+    """A separate database with the schema of this version, which says that it is at another."""
+    database = open_database(f"sqlite:///{folder}/{revision}.sqlite")
+    migrate.upgrade(database)
     with database.transactional.begin() as connection:
         table = Table(migrate.VERSION_TABLE, MetaData(), autoload_with=connection)
-        connection.execute(table.update().values(version_num=version))
+        connection.execute(table.update().values(version_num=revision))
     database.dispose()
-    return f"sqlite:///{folder}/{version}.sqlite"
+    return f"sqlite:///{folder}/{revision}.sqlite"
 
 
 def schema_behind(found, folder):
-    findings = found(at_revision(folder, "0003", "0003"))
-    assert "at 0003" in line(findings, "schema-behind", "database-url")
+    head = migrate.head()
+    with newer.known(folder):
+        findings = found()
+    assert f"at {head}" in line(findings, "schema-behind", "database-url")
 
 
 def schema_newer(found, folder):
-    findings = found(at_revision(folder, "head", "9999"))
-    assert "at 9999, newer" in line(findings, "schema-newer", "database-url")
+    findings = found(at_revision(folder, newer.REVISION))
+    assert f"at {newer.REVISION}, newer" in line(findings, "schema-newer", "database-url")
+
+
+def schema_unreleased(found, folder):
+    findings = found(at_revision(folder, "0033"))
+    message = line(findings, "schema-unreleased", "database-url")
+    assert "the schema 0033, of a version of authsite before the first release" in message
+    assert "authsite import authsite" in message
 
 
 def upgrade_unfinished(found, folder):
-    path = at_revision(folder, "0013", "0013")
+    path = f"sqlite:///{folder}/unfinished.sqlite"
     database = open_database(path)
     migrate.upgrade(database)
+    with newer.known(folder):
+        migrate.upgrade(database)
     database.dispose()
     message = line(found(path), "upgrade-unfinished", "database-url")
     assert "authsite db upgrade --finish" in message
@@ -108,7 +120,7 @@ def upgrade_unfinished(found, folder):
 
 
 def features_unknown(found, folder):
-    path = at_revision(folder, "head", migrate.head())
+    path = at_revision(folder, migrate.head())
     database = open_database(path)
     with database.transactional.begin() as connection:
         connection.execute(text("INSERT INTO used_features (name) VALUES ('of-the-future')"))
@@ -271,6 +283,7 @@ MAKES = {
         schema_missing,
         schema_behind,
         schema_newer,
+        schema_unreleased,
         upgrade_unfinished,
         features_unknown,
         schema_current,

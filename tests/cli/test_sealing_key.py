@@ -28,7 +28,7 @@ def home(tmp_path):
 
 @pytest.fixture
 def without_key(home):
-    """A folder as an earlier version has left it."""
+    """A folder whose settings have no sealing key."""
     set_key(home, None)
     home.run("secret", "accept")
     return home

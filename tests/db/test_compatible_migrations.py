@@ -4,15 +4,23 @@ A migration that drops what no version uses any more declares it: ``contracts = 
 """
 
 import pytest
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 from authsite.platform.db import migrate
+from tests.support import newer
 
-CONFIG = Config()
-CONFIG.set_main_option("script_location", str(migrate.folder()))
-STEPS = [*ScriptDirectory.from_config(CONFIG).walk_revisions()][::-1]  # oldest first
+CONTRACT = '''"""No phone numbers"""
+
+from alembic import op
+
+revision = "{revision}"
+down_revision = "{down_revision}"
+contracts = (%s)
+
+
+def upgrade() -> None:
+    op.drop_column("users", "phone")
+'''
 
 
 def schema_of(database):
@@ -68,15 +76,34 @@ def narrower(old, new):
     return str(old["type"]) != str(new["type"]) or (old["nullable"] and not new["nullable"])
 
 
-def test_each_version_works_with_the_schema_of_the_next(database):
-    migrate.upgrade(database, STEPS[0].revision)
+def incompatible(database):
+    """What each migration takes away that the version before needs, and does not declare."""
+    first, *later = newer.steps()
+    migrate.upgrade(database, first.revision)
     before = schema_of(database)
-    for step in STEPS[1:]:
+    for step in later:
         migrate.upgrade(database, step.revision)
         after = schema_of(database)
         declared = set(getattr(step.module, "contracts", ()))
-        assert set(broken(before, after)) - declared == set(), step.revision
+        yield from (f"{step.revision}: {each}" for each in {*broken(before, after)} - declared)
         before = after
+
+
+def test_each_version_works_with_the_schema_of_the_next(database):
+    assert list(incompatible(database)) == []
+
+
+def test_a_version_may_expand_the_schema(database, tmp_path):
+    with newer.known(tmp_path):
+        assert list(incompatible(database)) == []
+
+
+@pytest.mark.parametrize(
+    ("declared", "found"), [("", [f"{newer.AFTER}: users.phone"]), ("'users.phone',", [])]
+)
+def test_it_may_take_away_what_it_declares_alone(database, tmp_path, declared, found):
+    with newer.known(tmp_path, newer.EXPAND, CONTRACT % declared):
+        assert list(incompatible(database)) == found
 
 
 @pytest.mark.parametrize(

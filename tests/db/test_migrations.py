@@ -1,15 +1,20 @@
 """The migrations: up, down and up again, and never another schema than the models say."""
 
 import re
+from contextlib import nullcontext
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from pyramid.config import Configurator
 from sqlalchemy import MetaData, Table, inspect, text
 
+from authsite import main
 from authsite.models import METADATA
 from authsite.platform.db import migrate, open_database
-from tests.support.servers import authsite, write_ini
+from tests.support import newer
+from tests.support.servers import authsite, free_port, write_ini
+from tests.support.site import SECRET
 from tests.support.together import together
 
 NAMES = {
@@ -37,32 +42,70 @@ def test_an_empty_database_has_no_revision(database):
     assert migrate.current(database) is None
 
 
-def test_a_schema_is_missing_behind_current_or_newer_and_a_newer_one_is_usable(database):
+def test_a_schema_is_missing_behind_current_or_newer_and_a_newer_one_is_usable(database, tmp_path):
     newest = migrate.head()
     assert migrate.state(database) == ("missing", None, newest)
-    migrate.upgrade(database, "0003")
-    assert migrate.state(database) == ("behind", "0003", newest)
-    assert not migrate.state(database).usable
     migrate.upgrade(database)
     assert migrate.state(database) == ("current", newest, newest)
-    migrated_by_a_newer_version(database)
-    assert migrate.state(database) == ("newer", "9999", newest)
+    assert migrate.state(database).usable
+    with newer.known(tmp_path):
+        assert migrate.state(database) == ("behind", newest, newer.REVISION)
+        assert not migrate.state(database).usable
+        migrate.upgrade(database)
+        assert migrate.state(database) == ("current", newer.REVISION, newer.REVISION)
+    assert migrate.state(database) == ("newer", newer.REVISION, newest)
     assert migrate.state(database).usable
 
 
 def test_a_newer_schema_stays_as_it_is(database, fresh_url, tmp_path):
-    migrate.upgrade(database)
-    migrated_by_a_newer_version(database)
+    with newer.known(tmp_path):
+        migrate.upgrade(database)
     done = authsite("db", "upgrade", ini=write_ini(tmp_path, fresh_url))
     assert (done.returncode, done.stderr) == (0, "")
-    assert "9999, newer than this version" in done.stdout
-    assert migrate.current(database) == "9999"
+    assert f"{newer.REVISION}, newer than this version" in done.stdout
+    assert migrate.current(database) == newer.REVISION
 
 
-def migrated_by_a_newer_version(database):
+@pytest.mark.parametrize("revision", ["0002", "0033"])
+def test_a_database_of_before_the_first_release_is_refused_and_stays_as_it_is(
+    database, fresh_url, tmp_path, revision
+):
+    migrate.upgrade(database)
+    set_revision(database, revision)
+    assert migrate.state(database) == ("unreleased", revision, migrate.head())
+    assert not migrate.state(database).usable
+    with pytest.raises(migrate.UnreleasedSchema):
+        migrate.upgrade(database)
+    ini = write_ini(tmp_path, fresh_url)
+    for command in (["db", "upgrade"], ["init"], ["serve", "--port", free_port()], ["doctor"]):
+        done = authsite(*command, ini=ini)
+        assert done.returncode == 1, command
+        said = " ".join((done.stdout + done.stderr).split())
+        assert f"the database has the schema {revision}, of a version of authsite before" in said
+        assert "authsite export --secrets --output" in said
+        assert "authsite import authsite" in said
+        assert "Traceback" not in said
+    settings = {"authsite.secret": SECRET, "authsite.database-url": fresh_url}
+    with pytest.raises(migrate.UnreleasedSchema, match=revision):
+        main({}, **settings)
+    host = Configurator(settings=settings)
+    host.include("authsite")
+    with pytest.raises(migrate.UnreleasedSchema, match=revision):
+        host.make_wsgi_app()
+    assert migrate.current(database) == revision
+
+
+def set_revision(database, revision):
     with database.transactional.begin() as connection:
         table = Table(migrate.VERSION_TABLE, MetaData(), autoload_with=connection)
-        connection.execute(table.update().values(version_num="9999"))
+        connection.execute(table.update().values(version_num=revision))
+
+
+def test_revisions_ascend_and_none_is_one_of_before_the_first_release():
+    """A feature compares them (`platform.installation.features`)."""
+    revisions = [step.revision for step in newer.steps()]
+    assert revisions == sorted(revisions)
+    assert migrate.UNRELEASED.isdisjoint(revisions)
 
 
 def test_up_gives_the_schema_of_the_models(database):
@@ -82,20 +125,16 @@ def test_down_takes_everything_away_and_up_brings_it_back(database):
     assert differences(database) == []
 
 
-def test_each_step_goes_down_and_up_again(database):
-    from alembic.config import Config
-    from alembic.script import ScriptDirectory
-
-    config = Config()
-    config.set_main_option("script_location", str(migrate.folder()))
-    newest_first = [step.revision for step in ScriptDirectory.from_config(config).walk_revisions()]
-    assert newest_first[0] == migrate.head()
-    migrate.upgrade(database)
-    for revision, below in zip(newest_first, [*newest_first[1:], "base"], strict=True):
-        migrate.downgrade(database, below)
-        migrate.upgrade(database, revision)
-        assert migrate.current(database) == revision
-        migrate.downgrade(database, below)
+@pytest.mark.parametrize("sources", [(newer.EXPAND,), ()])
+def test_each_step_goes_down_and_up_again(database, tmp_path, sources):
+    with newer.known(tmp_path) if sources else nullcontext():
+        newest_first = [step.revision for step in newer.steps()][::-1]
+        migrate.upgrade(database)
+        for revision, below in zip(newest_first, [*newest_first[1:], "base"], strict=True):
+            migrate.downgrade(database, below)
+            migrate.upgrade(database, revision)
+            assert migrate.current(database) == revision
+            migrate.downgrade(database, below)
     assert tables(database) == set()
 
 
@@ -108,8 +147,8 @@ def test_up_on_a_current_schema_changes_nothing(database):
         assert connection.scalar(text("SELECT count(*) FROM audit_events")) == 1
 
 
-def test_a_migration_keeps_the_rows_of_the_one_before(database):
-    migrate.upgrade(database, "0001")
+def test_a_migration_keeps_the_rows_of_the_one_before(database, tmp_path):
+    migrate.upgrade(database)
     with database.transactional.begin() as connection:
         connection.execute(
             text(
@@ -118,7 +157,8 @@ def test_a_migration_keeps_the_rows_of_the_one_before(database):
                 " 'password', 'h', '', '', 0, '2031-01-01 00:00:00', '2031-01-01 00:00:00')"
             )
         )
-    migrate.upgrade(database)
+    with newer.known(tmp_path):
+        migrate.upgrade(database)
     with database.autocommit.connect() as connection:
         assert connection.scalar(text("SELECT name FROM clients")) == "n"
 
@@ -149,13 +189,10 @@ def test_migrators_that_come_at_once_wait_for_one_another(database, fresh_url, t
     assert differences(database) == []
 
 
-def test_the_head_read_off_the_files_is_the_one_alembic_knows():
-    from alembic.config import Config
-    from alembic.script import ScriptDirectory
-
-    config = Config()
-    config.set_main_option("script_location", str(migrate.folder()))
-    assert ScriptDirectory.from_config(config).get_heads() == [migrate.head()]
+def test_the_head_read_off_the_files_is_the_one_alembic_knows(tmp_path):
+    assert newer.steps()[-1].revision == migrate.head()
+    with newer.known(tmp_path, newer.EXPAND, newer.EXPAND):
+        assert newer.steps()[-1].revision == migrate.head() == newer.AFTER
 
 
 def test_a_failed_migration_leaves_the_schema_as_it_was(database):

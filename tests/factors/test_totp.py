@@ -6,9 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pyotp
 import pytest
-from sqlalchemy import select
 
-from authsite.platform.installation.models import UsedFeature
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors.offers import can_keep_secrets
 from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
@@ -58,8 +56,6 @@ def test_adding_an_app(ann):
     [added] = details(ann, "factor.added")
     [totp] = ann.stored(TotpFactor)
     assert added == {"kind": "totp", "factor": str(totp.id), "session": session_id(ann)}
-    with ann.site.db() as db:
-        assert "factors" in db.scalars(select(UsedFeature.name)).all()
 
 
 def test_the_address_is_what_an_app_reads(steps):

@@ -13,7 +13,6 @@ from authsite.oauth import registration, resources
 from authsite.oauth.client_fields import ClientFields
 from authsite.oauth.models import Client, ClientUri, Resource
 from authsite.platform.db import open_database
-from authsite.platform.installation.models import UsedFeature
 from tests.support import databases
 from tests.support.acting import acting
 from tests.support.in_process import write_ini
@@ -114,8 +113,6 @@ def test_all_of_a_client_comes_along(site, export, other, tmp_path):
     before, after = rows(site.url, *CONTENT), rows(other, *CONTENT)
     assert comparable(after) == comparable(before)
     assert [row["id"] for row in after[0]] == [row["id"] for row in before[0]]
-    [features] = rows(other, (UsedFeature, (UsedFeature.name,)))
-    assert {"clients"} <= {row["name"] for row in features}
     again, _ = imported(other, tmp_path, export)
     assert again["client_uris"]["present"] == 5
     assert again["resources"]["present"] == 1

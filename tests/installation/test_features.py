@@ -14,7 +14,7 @@ from authsite.platform.installation.features import (
     unknown,
     use,
 )
-from tests.support import databases
+from tests.support import newer
 from tests.support.acting import acting
 from tests.support.servers import authsite, free_port, write_ini
 from tests.support.site import SECRET, Site
@@ -23,16 +23,28 @@ from tests.support.together import together
 NAME = "example"
 
 
-@pytest.fixture
-def known(monkeypatch):
-    """A feature of this version, as a package adds one: a line in the table."""
-    monkeypatch.setitem(FEATURES, NAME, migrate.head())
+@pytest.fixture(autouse=True)
+def known(monkeypatch, tmp_path):
+    """A migration after the first one, and a feature that came with it, as a package adds one."""
+    monkeypatch.setitem(FEATURES, NAME, newer.REVISION)
+    with newer.known(tmp_path):
+        yield
 
 
 @pytest.fixture
-def upgraded(fresh_url):
-    """A site whose database the version before has made."""
-    site = Site(databases.upgraded(fresh_url))
+def first(fresh_url):
+    """A database that the version before has made."""
+    database = open_database(fresh_url)
+    migrate.upgrade(database, newer.BEFORE)
+    yield database
+    database.dispose()
+
+
+@pytest.fixture
+def upgraded(first, fresh_url):
+    """A site whose database the version before has made, and this one has upgraded."""
+    migrate.upgrade(first)
+    site = Site(fresh_url)
     yield site
     site.database.dispose()
 
@@ -40,7 +52,10 @@ def upgraded(fresh_url):
 @pytest.fixture
 def new(fresh_url):
     """A site on a new database."""
-    site = Site(databases.migrated(fresh_url))
+    database = open_database(fresh_url)
+    migrate.upgrade(database)
+    database.dispose()
+    site = Site(fresh_url)
     yield site
     site.database.dispose()
 
@@ -60,7 +75,7 @@ def add(site, name):
         connection.execute(text("INSERT INTO used_features (name) VALUES (:name)"), {"name": name})
 
 
-def test_on_a_new_database_a_feature_is_open_at_once_and_its_first_use_is_recorded(new, known):
+def test_on_a_new_database_a_feature_is_open_at_once_and_its_first_use_is_recorded(new):
     assert is_open(new.app.registry["authsite"], NAME)
     assert used(new) == []
     for _ in range(2):
@@ -69,19 +84,19 @@ def test_on_a_new_database_a_feature_is_open_at_once_and_its_first_use_is_record
     assert unknown(new.database) == []
 
 
-def test_the_name_is_written_in_the_transaction_of_the_use(new, known):
+def test_the_name_is_written_in_the_transaction_of_the_use(new):
     with new.db() as db:
         use(acting(db, services=new.app.registry["authsite"]), NAME)
         db.rollback()  # the use fails
     assert used(new) == []
 
 
-def test_two_first_uses_at_the_same_moment_both_succeed(new, known):
+def test_two_first_uses_at_the_same_moment_both_succeed(new):
     together(lambda: use_once(new), lambda: use_once(new))
     assert used(new) == [NAME]
 
 
-def test_on_an_upgraded_one_it_is_not_yet_open_and_the_command_opens_it(upgraded, known, tmp_path):
+def test_on_an_upgraded_one_it_is_not_yet_open_and_the_command_opens_it(upgraded, tmp_path):
     services = upgraded.app.registry["authsite"]
     with pytest.raises(FeatureNotOpen, match="authsite db upgrade --finish"):
         use_once(upgraded)
@@ -100,32 +115,28 @@ def test_on_an_upgraded_one_it_is_not_yet_open_and_the_command_opens_it(upgraded
 
 
 def test_a_process_that_starts_before_the_upgrade_does_not_take_the_database_for_a_new_one(
-    fresh_url, known
+    first, fresh_url
 ):
-    database = open_database(fresh_url)
-    first = min(FEATURES.values())
-    migrate.upgrade(database, max(each for each in migrate.earlier() if each < first))
     early = Site(fresh_url)
     services = early.app.registry["authsite"]
     assert not is_open(services, NAME)
-    migrate.upgrade(database)
+    migrate.upgrade(first)
     assert not is_open(services, NAME)
-    with database.transactional.begin() as connection:
+    with first.transactional.begin() as connection:
         upgrades.finish(connection)
     assert is_open(services, NAME)
-    for each in (database, early.database):
-        each.dispose()
+    early.database.dispose()
 
 
-def test_what_the_former_version_knows_is_open_during_an_upgrade(upgraded, known, monkeypatch):
+def test_what_the_former_version_knows_is_open_during_an_upgrade(upgraded, monkeypatch):
     former = upgrades.former_revision(upgraded.database)
-    assert former in migrate.earlier()
+    assert former == newer.BEFORE
     monkeypatch.setitem(FEATURES, NAME, former)
     assert is_open(upgraded.app.registry["authsite"], NAME)
 
 
 def test_a_second_upgrade_before_the_first_is_finished_still_waits_for_the_oldest_process(
-    upgraded, known
+    upgraded,
 ):
     with upgraded.database.transactional.begin() as connection:
         upgrades.begin(connection, "9999")
@@ -142,18 +153,12 @@ def test_of_two_processes_that_migrate_a_new_database_neither_takes_it_for_an_up
         each.dispose()
 
 
-def test_revisions_ascend_since_a_feature_compares_them():
-    from alembic.config import Config
-    from alembic.script import ScriptDirectory
-
-    config = Config()
-    config.set_main_option("script_location", str(migrate.folder()))
-    newest_first = [step.revision for step in ScriptDirectory.from_config(config).walk_revisions()]
-    assert newest_first == sorted(newest_first, reverse=True)
-    assert set(FEATURES.values()) <= set(newest_first)
+def test_every_feature_came_with_a_migration_after_the_first():
+    revisions = {step.revision for step in newer.steps()}
+    assert set(FEATURES.values()) <= revisions - {"0001"}
 
 
-def test_a_process_that_does_not_know_a_used_feature_is_not_ready_and_goes_on(new, known):
+def test_a_process_that_does_not_know_a_used_feature_is_not_ready_and_goes_on(new):
     add(new, NAME)
     new.app.registry["authsite.monitoring"].health.forget()
     assert new.http.get("/readyz").json["problems"] == []

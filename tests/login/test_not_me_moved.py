@@ -1,16 +1,11 @@
 """The link "This was not me" after the address of the account has changed."""
 
 from datetime import timedelta
-from uuid import UUID
 
 import pytest
 
-from authsite.account import not_me
-from authsite.platform.audit.models import AuditEvent
-from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.mail.models import OutboxMessage
 from authsite.platform.runtime import clock
-from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users.models import FormerAddress, User
 from tests.account.test_email_change import change, complete, paths_to
 from tests.support.mails import link_in, text_of
@@ -114,25 +109,6 @@ def test_a_password_chosen_at_a_former_address_ends_its_links_alone(site, frozen
     sign_in(site, FIRST, NEW)
     later = next(each for each in site.mails() if "not-me" in text_of(each))
     assert press(site, link_in(later)).status_int == 200
-
-
-def test_a_link_of_the_version_before_serves_by_the_same_rules(site, frozen):
-    arrive(site)
-    expires = clock.now() + LINK_LIFETIME
-    with site.db() as db:
-        event = db.query(AuditEvent).filter_by(event="session.begun").one()
-    ring = site.app.registry["authsite"].keys[not_me.FORMER_PURPOSE]
-    ids = site.ann.id.bytes, UUID(event.details["session"]).bytes
-    token = SealedFormat("16s16sQ").seal(ring, *ids, event.id, expires=int(expires.timestamp()))
-    link = f"http://localhost/login/not-me?token={token}"
-    assert site.http.get(link).html.h1.text == "Was this not you?"
-    moves(site, frozen, FIRST, SECOND)
-    fields = {"token": token}
-    site.http.reset()
-    assert submit(site, "/login/not-me", page="/login", **fields).status_int == 200
-    fields |= {"password": NEW}
-    assert submit(site, "/login/not-me/password", page="/login", **fields).status_int == 200
-    assert submit(site, "/login/not-me", page="/login", token=token).status_int == 403
 
 
 @pytest.mark.parametrize("through", ["browser", "app"])

@@ -19,7 +19,7 @@ LATER = int(NOW.timestamp()) + 60
 FAMILY = UUID("7b1c3f5e-0d2a-4c6b-8e9f-a1b2c3d4e5f6")
 
 codec = TokenCodec([SECRET])
-kinds = st.sampled_from((ACCESS, REFRESH, PERSONAL_TOKEN))
+kinds = st.sampled_from((ACCESS, REFRESH))
 families = st.uuids()
 generations = st.integers(0, 2**31 - 1)
 # As far ahead as the settings allow: a century.
@@ -30,16 +30,14 @@ tokens = st.builds(codec.encode, kinds, families, generations, expiries)
 @given(kinds, families, generations, expiries)
 def test_a_token_decodes_to_the_values_that_were_encoded(kind, family, generation, expires):
     text = codec.encode(kind, family, generation, expires)
-    assert codec.decode(kind, text, NOW) == Token(
-        family, generation, expires, personal=kind == PERSONAL_TOKEN
-    )
+    assert codec.decode(kind, text, NOW) == Token(family, generation, expires)
 
 
 @pytest.mark.control("T04")
 @given(tokens)
 def test_a_token_differs_from_other_text_and_fits_header_form_and_url(text):
     prefix, _, rest = text.partition("_")
-    assert f"{prefix}_" in (ACCESS, REFRESH, PERSONAL_TOKEN)
+    assert f"{prefix}_" in (ACCESS, REFRESH)
     assert len(rest) == 88
     assert set(text) <= set(string.ascii_letters + string.digits + "-_")
 
@@ -48,10 +46,11 @@ def test_a_token_differs_from_other_text_and_fits_header_form_and_url(text):
 def test_a_token_of_one_kind_is_none_of_another(kind, family, gen, expires):
     text = codec.encode(kind, family, gen, expires)
     rest = text.removeprefix(kind)
-    for other in {ACCESS, REFRESH, PERSONAL_TOKEN} - {kind}:
-        assert codec.decode(other, text, NOW) is None
-        assert codec.decode(other, other + rest, NOW) is None
-        assert codec.decode(kind, other + rest, NOW) is None
+    [other] = {ACCESS, REFRESH} - {kind}
+    assert codec.decode(other, text, NOW) is None
+    assert codec.decode(other, other + rest, NOW) is None
+    assert codec.decode(kind, other + rest, NOW) is None
+    assert codec.decode_bearer(PERSONAL_TOKEN + rest, NOW) is None
 
 
 @pytest.mark.control("T01")
@@ -170,16 +169,10 @@ def test_a_personal_access_token_decodes_to_the_values_that_were_encoded(token, 
     assert codec.decode_bearer(text, datetime.fromtimestamp(expires, UTC)) is None
 
 
-@given(families, expiries)
-def test_its_length_tells_it_from_one_of_the_version_before(token, expires):
-    text, former = (
-        codec.encode_personal(token, expires),
-        codec.encode(PERSONAL_TOKEN, token, 0, expires),
-    )
-    assert len(text) < len(former)
-    assert codec.decode_bearer(former, NOW) == Token(token, 0, expires, personal=True)
-    # What the version before does with a new one.
-    assert codec.decode(PERSONAL_TOKEN, text, NOW) is None
+@given(kinds, families, expiries)
+def test_a_personal_access_token_is_none_of_another_kind(kind, token, expires):
+    rest = codec.encode_personal(token, expires).removeprefix(PERSONAL_TOKEN)
+    assert codec.decode(kind, kind + rest, NOW) is None
 
 
 @pytest.mark.control("T01")

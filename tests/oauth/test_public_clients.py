@@ -96,7 +96,7 @@ def test_it_has_no_other_grants(site, public):
     ],
 )  # fmt: skip
 def test_no_token_without_a_code_has_a_scope_of_openid(site, client_type, form):
-    """Not even of a client that an earlier version gave such a scope."""
+    """Not even of a client that has such a scope."""
     site.user()
     keys = site.client(client_type, scope="a", default_scope="a")
     with site.db() as db:

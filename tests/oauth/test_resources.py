@@ -5,8 +5,6 @@ from sqlalchemy import select
 
 from authsite.oauth import resources
 from authsite.oauth.models import Family, Resource
-from authsite.platform.installation import features
-from authsite.platform.installation.models import UsedFeature
 from authsite.sign_in.facts import unpack
 from tests.support.acting import acting
 from tests.support.applications import default_resource, resource
@@ -28,11 +26,6 @@ def keys(site):
 def audiences(site):
     with site.db() as db:
         return [unpack(text).audience for text in db.scalars(select(Family.facts))]
-
-
-def used(site):
-    with site.db() as db:
-        return list(db.scalars(select(UsedFeature.name)))
 
 
 def machine(site, uri, status=200, **form):
@@ -116,7 +109,6 @@ def test_without_a_resource_nothing_changes(site, keys):
     for sent in ({}, {"resource": ""}):
         assert site.login(keys, **sent)["scope"] == "mcp:read notes:read"
     assert audiences(site) == [None, None]
-    assert features.AUDIENCE not in used(site)
 
 
 def test_the_scopes_are_those_of_the_resource_and_others_are_left_out(site, keys):
@@ -206,32 +198,11 @@ def test_tokens_for_a_resource_that_was_removed_are_not_refreshed(site, keys):
     assert site.introspect(keys, tokens["access_token"])["active"] is True
 
 
-def test_the_first_bound_token_names_the_feature(site, keys):
-    """An older version would accept the token everywhere."""
-    for _ in range(2):
-        site.login(keys, resource=MCP)
-    assert used(site).count(features.AUDIENCE) == 1
-    _, tokens = machine(site, MCP)
-    assert tokens["access_token"]
-    assert used(site).count(features.AUDIENCE) == 1
-
-
-def test_while_an_upgrade_is_not_finished_there_are_no_bound_tokens(site, keys, monkeypatch):
-    monkeypatch.setitem(features.FEATURES, features.AUDIENCE, "9999")
-    site.app.registry["authsite"].open_features.discard(features.AUDIENCE)
-    form = {"username": "ann@example.com", "password": "correct horse battery"}
-    site.token(keys, 409, grant_type="password", resource=MCP, **form)
-    assert (audiences(site), used(site)) == ([], [])
-    site.login(keys)
-    with pytest.raises(features.FeatureNotOpen):
-        resource(site, "https://new.example.com/")
-
-
-def test_a_login_without_a_resource_has_no_more_statements_than_before(site, keys):
+def test_a_login_without_a_resource_reads_none(site, keys):
     site.login(keys)
     with counted(site.database) as plain:
         site.login(keys)
-    assert not any("resources" in each or "used_features" in each for each in plain)
+    assert not any("resources" in each for each in plain)
 
 
 def test_with_a_resource_a_login_and_a_refresh_read_it_once(site, keys):

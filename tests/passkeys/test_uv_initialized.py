@@ -5,15 +5,13 @@ credential record).
 """
 
 import json
-from uuid import uuid4
 
 import pytest
-from sqlalchemy import Uuid, insert, literal, select, update
+from sqlalchemy import select, update
 
 from authsite.platform.audit.models import AuditEvent
 from authsite.sign_in.facts import amr_of
 from authsite.sign_in.methods.passkeys import assertion, challenges
-from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import account_of
 from authsite.users.models import User
@@ -156,16 +154,3 @@ def test_at_a_step_up_it_is_not_everything_and_counts_beside_the_password(host_w
     assert amrs(site) == [("pwd", "pop")]
     use_passkey(site.http.get(again), own)
     assert amrs(site) == [("pop", "user")]
-
-
-def test_a_row_of_before_begins_as_false(site, ann):
-    """The column has a default of the database: a former version knows nothing of it."""
-    register(site, ann)
-    columns = [each for each in Passkey.__table__.columns if each.name != "uv_initialized"]
-    other = {"id": literal(uuid4(), Uuid()), "credential_id": literal("former")}
-    former = select(*(other.get(each.name, each) for each in columns))
-    names = [each.name for each in columns]
-    with site.db() as db:
-        db.execute(insert(Passkey).from_select(names, former, include_defaults=False))
-        found = select(Passkey.uv_initialized).order_by(Passkey.uv_initialized)
-        assert db.scalars(found).all() == [False, True]

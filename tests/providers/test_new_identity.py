@@ -204,7 +204,7 @@ def test_start_afresh_erases_an_account_that_was_never_confirmed(site_of, provid
 
 
 @pytest.mark.parametrize("changes", [
-    {"origin": "imported"}, {"origin": None}, {"labels": "ops"}, {"days": 31},
+    {"origin": "imported"}, {"origin": "command"}, {"labels": "ops"}, {"days": 31},
     {"disabled_at": clock.now()}, {"factor": True},
 ])  # fmt: skip
 def test_start_afresh_is_neither_shown_nor_done_for_other_accounts(site_of, providers, changes):

@@ -7,7 +7,6 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import delete, update
 
-from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.rate_limit import limit_subject, recognized
 from authsite.platform.rate_limit.models import LimitCounter
 from authsite.platform.rate_limit.recognized import Owner
@@ -242,26 +241,6 @@ def test_the_cookie_has_the_time_of_the_first_recognition(story, frozen):
         assert since(cookie) == first
     recovered = device(reset_by_api(story, None))
     assert since(recovered, owner._replace(version=1)) == int(clock.now().timestamp())
-
-
-def test_a_cookie_of_before_the_version_counts_until_the_version_is_raised(story, frozen):
-    services = story.site.app.registry["authsite"]
-    key, until = limit_subject(story.ann.id), int(clock.now().timestamp()) + 86400
-    former = SealedFormat("16s").seal(
-        services.keys["device"], b"d" * 16, expires=until, bound=key.encode()
-    )
-    frozen.advance(3600)
-    story.lock()
-    answer = story.log_in(cookie=former)
-    assert answer.status_int == 200
-    ring, now = services.keys["device"], clock.now()
-    browser = recognized.decode_cookie(ring, Owner(key), device(answer), now)
-    assert browser == (b"d" * 16, int(now.timestamp()))
-    frozen.advance(3600)
-    story.site.http.reset()
-    reset_by_api(story, None)
-    story.lock()
-    assert story.log_in(cookie=former).status_int == 429
 
 
 def test_a_version_is_for_one_user(story):

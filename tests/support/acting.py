@@ -4,14 +4,12 @@ from types import SimpleNamespace
 
 from authsite.platform.context import Context
 from authsite.platform.http.request_info import RequestInfo
-from authsite.platform.installation.features import FEATURES
 from authsite.platform.registrations import Registrations
 
 NONE = SimpleNamespace(
     settings=None,
     database=None,
     passwords=None,
-    open_features=FEATURES,
     registrations=Registrations(),
 )
 

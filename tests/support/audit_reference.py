@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from authsite.oauth.authorization_reasons import Reason
-from authsite.platform.audit.events import FORMER_NAMES, Event
+from authsite.platform.audit.events import Event
 from authsite.sign_in.failure_reasons import FailureReason
 from authsite.sign_in.methods.passkeys.failures import PasskeyFailure
 from authsite.sign_in.methods.provider.failures import AddressDoubt, ProviderFailure
@@ -57,15 +57,6 @@ def reference():
             "| check | meaning |",
             "|---|---|",
             *(f"| `{check}` | {check.meaning} |" for check in PasskeyFailure),
-            "\n## Former names\n",
-            "Some events had another name in earlier versions. A row keeps its name, since it is",
-            "sealed. An upgraded database gets the new names after",
-            "`authsite db upgrade --finish`, so that processes of the former version find what",
-            "they look for. With `audit list --event` either name finds all rows, and each row is",
-            "shown with the name that it has.\n",
-            "| event | former name |",
-            "|---|---|",
-            *(f"| `{event}` | `{former}` |" for event, former in FORMER_NAMES.items()),
             "",
         ]
     )

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.consents import service
 from authsite.oauth.consents.models import Consent
-from authsite.oauth.models import OAUTH, SERVER, Client, Family
+from authsite.oauth.models import SERVER, Client, Family
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
 from tests.support.acting import acting
@@ -53,7 +53,7 @@ def family(site, user, client_id) -> UUID:
     with site.db() as db:
         db.add(
             Family(
-                id=family_id, kind=OAUTH, client_id=client_id, owner_kind="user", user_id=user.id,
+                id=family_id, client_id=client_id, owner_kind="user", user_id=user.id,
                 granted_scope="openid", scope="openid", rescoped=False, user_epoch=user.epoch,
                 client_epoch=0, generation=0, created_at=now, rotated_at=now,
                 refresh_expires_at=now + timedelta(days=30),
@@ -70,7 +70,7 @@ def code(site, user, client_id, *, used=False) -> UUID:
             AuthorizationCode(
                 id=code_id, client_id=client_id, client_epoch=0, user_id=user.id, user_epoch=0,
                 session_id=uuid4(), redirect_uri="https://wiki.example/callback", scope="openid",
-                created_at=now, expires_at=now + timedelta(seconds=60),
+                auth_at=now, created_at=now, expires_at=now + timedelta(seconds=60),
                 used_at=now if used else None,
             )
         )  # fmt: skip

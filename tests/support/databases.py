@@ -14,7 +14,6 @@ from sqlalchemy import make_url
 
 from authsite.platform.db import migrate, open_database
 from authsite.platform.db.base import Base
-from authsite.platform.installation.features import FEATURES
 from tests.support.folders import memory, new_folder
 
 BACKENDS = ("sqlite", "postgresql")
@@ -149,20 +148,6 @@ def _copied(url):
         connection.execute(f'DROP DATABASE "{parsed.database}"')
         connection.execute(f'CREATE DATABASE "{parsed.database}" TEMPLATE "{template.database}"')
     return True
-
-
-def upgraded(url, former=None):
-    """``url``, whose schema this version has upgraded from that of ``former``.
-
-    By default from the last version that knows none of the features for which an upgrade has to be
-    finished.
-    """
-    first = min(FEATURES.values())
-    database = open_database(url)
-    migrate.upgrade(database, former or max(each for each in migrate.earlier() if each < first))
-    migrate.upgrade(database)
-    database.dispose()
-    return url
 
 
 def _pooled(url):

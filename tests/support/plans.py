@@ -22,8 +22,8 @@ ROWS = 5000
 EXPLAIN = "EXPLAIN ({}FORMAT JSON) "
 
 FILLING = """
-INSERT INTO users (id, email, epoch, created_at, updated_at)
-    SELECT {id}, 'user' || n || '@example.com', 0, now(), now() FROM {numbers};
+INSERT INTO users (id, email, epoch, origin, created_at, updated_at)
+    SELECT {id}, 'user' || n || '@example.com', 0, 'registered', now(), now() FROM {numbers};
 INSERT INTO login_names (key, kind, user_id)
     SELECT email, 'email', id FROM users WHERE email LIKE 'user%@example.com';
 INSERT INTO identities (id, user_id, provider, issuer, subject, trusted, created_at)
@@ -36,25 +36,25 @@ INSERT INTO former_addresses (id, user_id, key, email, epoch, expires_at)
     SELECT {id}, {id}, 'old' || n || '@example.com', 'old', 1, now() FROM {numbers};
 INSERT INTO released_usernames (digest, user_id, expires_at)
     SELECT md5(n::text), {id}, now() + interval '180 days' FROM {numbers};
-INSERT INTO families (id, kind, owner_kind, user_id, granted_scope, scope, rescoped, user_epoch,
+INSERT INTO families (id, owner_kind, user_id, granted_scope, scope, rescoped, user_epoch,
     generation, created_at, rotated_at, refresh_expires_at, session_id)
-    SELECT gen_random_uuid(), 'oauth', 'user', {id}, '', '', false, 0, 0, now(), now(),
+    SELECT gen_random_uuid(), 'user', {id}, '', '', false, 0, 0, now(), now(),
     now() + interval '30 days', {id} FROM {numbers};
 INSERT INTO clients (id, name, type, secret_hash, scope, default_scope, epoch, created_at,
     updated_at) SELECT {id}, 'Client ' || n, 'browser', '', '', '', 0, now(), now()
     FROM generate_series(1, 10) AS n;
 INSERT INTO authorization_codes (id, client_id, client_epoch, user_id, user_epoch, session_id,
-    redirect_uri, scope, created_at, expires_at)
+    redirect_uri, scope, auth_at, created_at, expires_at)
     SELECT gen_random_uuid(), md5((n % 10 + 1)::text)::uuid, 0, {id}, 0, {id}, '', '', now(),
-    now() + interval '1 minute' FROM {numbers};
+    now(), now() + interval '1 minute' FROM {numbers};
 INSERT INTO device_codes (id, client_id, client_epoch, user_code, scope, created_at, expires_at,
     interval, user_id) SELECT gen_random_uuid(), md5((n % 10 + 1)::text)::uuid, 0, n::text, '',
     now(), now() + interval '10 minutes', 5, {id} FROM {numbers};
 INSERT INTO consents (user_id, client_id, scope, created_at, updated_at)
     SELECT {id}, md5((n % 10 + 1)::text)::uuid, 'openid', now(), now() FROM {numbers};
-INSERT INTO web_sessions (id, key_hash, user_id, user_epoch, remember, created_at, used_at,
-    expires_at) SELECT {id}, md5(n::text) || md5(n::text), {id}, 0, false, now(), now(),
-    now() + interval '30 days' FROM {numbers};
+INSERT INTO web_sessions (id, key_hash, user_id, user_epoch, remember, auth_at, created_at,
+    used_at, expires_at) SELECT {id}, md5(n::text) || md5(n::text), {id}, 0, false, now(), now(),
+    now(), now() + interval '30 days' FROM {numbers};
 INSERT INTO personal_tokens (id, user_id, user_epoch, session_id, name, scope, created_at,
     expires_at) SELECT gen_random_uuid(), {id}, 0, {id}, 'backup', '', now(),
     now() + interval '30 days' FROM {numbers};

@@ -92,8 +92,8 @@ def test_a_session_goes_when_it_was_idle_or_old_for_too_long(site, frozen):
             db.add(
                 BrowserSession(
                     id=UUID(int=number), key_hash=f"{number:064}", user_id=user.id, user_epoch=0,
-                    remember=remember, created_at=now, used_at=now - timedelta(hours=idle),
-                    expires_at=now + timedelta(seconds=left),
+                    remember=remember, auth_at=now, created_at=now,
+                    used_at=now - timedelta(hours=idle), expires_at=now + timedelta(seconds=left),
                 )
             )  # fmt: skip
     assert purged(site) == {"sessions": 3}

@@ -9,7 +9,6 @@ from authsite.account import judges
 from authsite.account.bodies import ProofBody
 from authsite.guards.errors import EmailNotConfirmed
 from authsite.platform.http.api_metadata import Operation
-from authsite.platform.installation.features import FeatureNotOpen
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 from authsite.sign_in.errors import PROOF_ERRORS
@@ -76,7 +75,7 @@ def begin_totp(request: Request) -> EnrollmentAnswer:
     "Add the authenticator app with its first code",
     {200: ChangedFactorsAnswer},
     description="With a first factor the other sign-ins end, and recovery codes are made.",
-    errors=(InvalidEnrollment, WrongFirstCode, NotOffered, FeatureNotOpen, UserRequired),
+    errors=(InvalidEnrollment, WrongFirstCode, NotOffered, UserRequired),
 )
 def confirm_totp(request: Request) -> ChangedFactorsAnswer:
     user, ctx = caller_of(request).signed_in_user(), request.authsite.ctx
@@ -112,7 +111,7 @@ def remove_totp(request: Request) -> Response:
     "Make new recovery codes",
     {200: RecoveryCodesAnswer},
     description="The former ones end.",
-    errors=(*_PROOF, NotOffered, FactorRequired, FeatureNotOpen),
+    errors=(*_PROOF, NotOffered, FactorRequired),
 )
 def make_codes(request: Request) -> RecoveryCodesAnswer:
     user, ctx = caller_of(request).signed_in_user(), request.authsite.ctx

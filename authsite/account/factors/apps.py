@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import or_, select
 
-from authsite.oauth.models import OAUTH, Client, Family
+from authsite.oauth.models import Client, Family
 from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 
@@ -24,7 +24,6 @@ def apps_with_password(ctx: Context, user_id: UUID) -> Sequence[str]:
         .join(Family, Family.client_id == Client.id)
         .where(
             Family.user_id == user_id,
-            Family.kind == OAUTH,
             Client.type == "password",
             Client.disabled_at.is_(None),
             or_(Family.used_at > since, Family.rotated_at > since),

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, select
 
 from authsite.guards.errors import EmailNotConfirmed
 from authsite.oauth.models import Family
@@ -36,7 +36,7 @@ class SignInFacts(NamedTuple):
 def _facts_of(model: type[BrowserSession] | type[Family]) -> PreparedQuery[SignInFacts]:
     columns: tuple[Any, ...] = (
         model.facts,
-        func.coalesce(model.auth_at, model.created_at).label("auth_at"),
+        model.auth_at,
         model.recognized,
         User.password_hash.is_not(None).label("has_password"),
     )

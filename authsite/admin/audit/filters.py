@@ -9,7 +9,7 @@ from pydantic import Field
 from sqlalchemy.orm import Session
 
 from authsite.admin.queries import ListQuery, invalid
-from authsite.platform.audit.events import beginning_with
+from authsite.platform.audit.events import begins
 from authsite.platform.audit.service import Filter
 from authsite.platform.http.errors import ValidationFailed
 from authsite.platform.runtime import clock
@@ -49,7 +49,7 @@ def filter_of(db: Session, query: EventsQuery) -> Filter:
     readers = {
         "user": lambda text: user_id_of(db, text),
         "client": as_id,
-        "event": lambda text: text if beginning_with(text) else None,
+        "event": lambda text: text if begins(text) else None,
         "address": lambda text: text,
         "since": moment,
         "until": moment,

@@ -16,7 +16,6 @@ from authsite.oauth.invalid_value import InvalidValue
 from authsite.oauth.models import Client
 from authsite.platform.http.api_metadata import Operation
 from authsite.platform.http.errors import FieldError
-from authsite.platform.installation.features import FeatureNotOpen
 from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_client_id
 
@@ -104,7 +103,7 @@ def list_clients(request: Request) -> dict[str, Any]:
     "Register a client",
     {201: ClientWithSecretAnswer},
     description="The secret is in this response alone.",
-    errors=(_INVALID, FeatureNotOpen),
+    errors=(_INVALID,),
 )
 def register(request: Request) -> ClientWithSecretAnswer:
     given: NewClientBody = request.authsite.validated

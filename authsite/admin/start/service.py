@@ -63,7 +63,7 @@ def last_day(ctx: Context) -> Day:
 
 
 def _sum(found: Counter[str], events: Collection[Event], cut: bool) -> Count:
-    number = sum(found[name] for event in events for name in event.names)
+    number = sum(found[event] for event in events)
     return Count(min(number, MAX_COUNTED), cut or number > MAX_COUNTED)
 
 

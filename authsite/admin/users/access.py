@@ -12,7 +12,8 @@ from authsite.admin import reasons
 from authsite.admin.administrator import Administrator
 from authsite.admin.errors import UnknownObject
 from authsite.admin.rank import require_rank
-from authsite.oauth import active_personal_tokens, families
+from authsite.oauth import active_personal_tokens
+from authsite.oauth.listed import list_personal
 from authsite.oauth.personal import service as personal_tokens
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
@@ -55,11 +56,8 @@ def revoke_tokens(ctx: Context, by: Administrator, user: User, reason: str | Non
     """Revoke all personal access tokens."""
     found = subject.lock(ctx, by, user)
     cause = reasons.cause(by, reason)
-    listed, why = personal_tokens.list_active(ctx, found.id), "revoked by an administrator"
-    active_personal_tokens.end_all(ctx, found.id, why, cause)
-    for token in listed:
-        if token.session_id is None:  # one of before the table, which is a family
-            families.end(ctx, token.id, why, user_id=found.id, client_id=None, cause=cause)
+    listed = list_personal(ctx, found.id)
+    active_personal_tokens.end_all(ctx, found.id, "revoked by an administrator", cause)
     if listed:
         mails.send(ctx, "tokens_revoked", found)
     return found

@@ -11,9 +11,8 @@ from authsite.account import active_sessions, export
 from authsite.account.active_sessions import ActiveSession
 from authsite.admin.administrator import Administrator
 from authsite.admin.lists import Page, after, cursor
-from authsite.oauth.listed import ListedToken
-from authsite.oauth.personal import service as personal_tokens
-from authsite.platform.audit.events import Event, names_of
+from authsite.oauth.listed import ListedToken, list_personal
+from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.context import Context
 from authsite.platform.mail.models import OutboxMessage
@@ -26,7 +25,7 @@ from authsite.users.models import User
 
 MAILS_OF = timedelta(days=30)
 LOOKED_AT = 5_000  # events of one user
-_LOGINS = names_of([Event.SESSION_BEGUN, Event.TOKEN_ISSUED])
+_LOGINS = (Event.SESSION_BEGUN, Event.TOKEN_ISSUED)
 
 
 def last_login_at(ctx: Context, user: User) -> datetime | None:
@@ -47,7 +46,7 @@ def sessions(ctx: Context, user: User) -> list[dict[str, Any]]:
 
 def tokens(ctx: Context, user: User) -> list[dict[str, Any]]:
     """The active personal access tokens, the newest first."""
-    return [_token(each) for each in personal_tokens.list_active(ctx, user.id)]
+    return [_token(each) for each in list_personal(ctx, user.id)]
 
 
 def factors(ctx: Context, user: User) -> list[dict[str, Any]]:

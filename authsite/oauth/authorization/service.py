@@ -6,7 +6,7 @@ from hmac import compare_digest
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, select
 
 from authsite.oauth import client_groups
 from authsite.oauth.authorization_reasons import Reason, Refused
@@ -60,7 +60,7 @@ class SessionFacts(NamedTuple):
 SESSION = PreparedQuery(
     select(
         BrowserSession.facts,
-        func.coalesce(BrowserSession.auth_at, BrowserSession.created_at).label("auth_at"),
+        BrowserSession.auth_at,
         BrowserSession.recognized,
         BrowserSession.identity_id,
         BrowserSession.ends_at,

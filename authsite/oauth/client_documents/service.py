@@ -17,7 +17,6 @@ from authsite.platform.audit.service import record
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
-from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 
 from .document import ClientDocument, parse
@@ -55,9 +54,9 @@ def bring_up_to_date(ctx: Context, url: str, *, only_stored: bool = False) -> No
 
     For a signed-in user alone, with a URL that `client_urls.usable` accepts. It has a separate
     transaction, which is committed on return; call it outside of another one. The document of a
-    client that was disabled here is not fetched. Raises `DocumentRefused`, `TooManyAttempts` and
-    `FeatureNotOpen`. Then nothing has changed: tokens of before go on. ``only_stored``: nothing is
-    fetched, and a document that would have to be is refused as `Problem.BUSY`.
+    client that was disabled here is not fetched. Raises `DocumentRefused` and `TooManyAttempts`.
+    Then nothing has changed: earlier tokens go on. ``only_stored``: nothing is fetched, and a
+    document that would have to be is refused as `Problem.BUSY`.
     """
     if is_current(ctx, url):
         return
@@ -85,7 +84,6 @@ def _insert(ctx: Context, url: str, document: ClientDocument, expires: datetime)
     now = clock.now()
     with Session(ctx.database.transactional) as db, db.begin():
         own = Context(ctx.services, lambda: ctx.request_info, lambda: db)
-        features.use(own, features.CLIENTS)
         client = Client(
             id=uuid.uuid4(),
             type=DOCUMENT,

@@ -38,7 +38,7 @@ class AuthorizationCode(Base):
     audience: Mapped[str | None] = mapped_column(String(MAX_URI))
     nonce: Mapped[str | None] = mapped_column(String(512))
     facts: Mapped[str | None] = mapped_column(Text)
-    auth_at: Mapped[datetime | None]
+    auth_at: Mapped[datetime]
     recognized: Mapped[datetime | None]
     identity_id: Mapped[uuid.UUID | None]
     ends_at: Mapped[datetime | None]

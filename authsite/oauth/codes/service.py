@@ -18,7 +18,6 @@ from authsite.platform.audit.service import event_values, recording_if
 from authsite.platform.context import Context
 from authsite.platform.crypto.sealed import IdText
 from authsite.platform.db import PreparedQuery, run_together
-from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 
 from .models import AuthorizationCode
@@ -35,10 +34,7 @@ class CheckedAccount(Protocol):
 
 
 class SignInFacts(NamedTuple):
-    """The browser session in which a code is asked for; the columns of `BrowserSession`.
-
-    ``auth_at`` is never None: of a session of before the column it is ``created_at``.
-    """
+    """The browser session in which a code is asked for; the columns of `BrowserSession`."""
 
     id: UUID
     facts: str | None
@@ -105,7 +101,6 @@ def store(ctx: Context, new: NewCode) -> str | None:
 
     The use of the consent is noted: None if it has been withdrawn, and if the user or the client
     has been deleted.
-    Raises `FeatureNotOpen` for a code with an audience, until the database is upgraded.
     """
     now, code_id, client = clock.now(), uuid4(), new.client
     expires_at = expiry(now, ctx.settings.code_expires_in)
@@ -127,8 +122,6 @@ def store(ctx: Context, new: NewCode) -> str | None:
     ]
     if new.by_consent:
         queries.insert(0, consents.noting_use(new.account.id, client.id, now))
-    if new.audience is not None:
-        queries.append(features.used(ctx.services, features.AUDIENCE))
     try:
         stored = run_together(ctx.database, *queries)[1 if new.by_consent else 0]
     except IntegrityError:
@@ -142,10 +135,8 @@ def store(ctx: Context, new: NewCode) -> str | None:
 def add(ctx: Context, new: NewCode, code_id: UUID, expires_at: datetime) -> None:
     """Store a code with this id in the transaction of ``ctx``, for a device that has no redirect.
 
-    Raises `FeatureNotOpen` as `store`, and IntegrityError if the user or the client is gone.
+    Raises IntegrityError if the user or the client is gone.
     """
-    if new.audience is not None:
-        features.use(ctx, features.AUDIENCE)
     ctx.db.execute(insert(CODES).values(_row(new, code_id, clock.now(), expires_at)))
 
 

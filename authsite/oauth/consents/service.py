@@ -23,7 +23,7 @@ from sqlalchemy import (
 
 from authsite.oauth import resources
 from authsite.oauth.codes.models import AuthorizationCode
-from authsite.oauth.models import OAUTH, UNVERIFIED_TYPES, Client, Family
+from authsite.oauth.models import UNVERIFIED_TYPES, Client, Family
 from authsite.oauth.scopes import OPENID_SCOPES, parse
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_all
@@ -299,7 +299,6 @@ def end_tokens(ctx: Context, user_id: UUID, clients: Collection[UUID], why: str)
         .where(
             Family.user_id == user_id,
             Family.client_id.in_(clients),
-            Family.kind == OAUTH,
             Family.revoked_at.is_(None),
         )
         .values(revoked_at=clock.now(), revoked_why=why)

@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import func, select
 
 from authsite.oauth.active import ACTIVE_FAMILIES
-from authsite.oauth.models import OAUTH, Client, Family
+from authsite.oauth.models import Client, Family
 from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 
@@ -38,7 +38,6 @@ def list_of(ctx: Context, user_id: UUID) -> list[SetUp]:
         )
         .where(
             Family.user_id == user_id,
-            Family.kind == OAUTH,
             Family.refresh_expires_at > clock.now(),
             *of_client,
         )

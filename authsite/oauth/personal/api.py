@@ -8,7 +8,7 @@ from pyramid.response import Response
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.oauth.listed import ListedToken
+from authsite.oauth.listed import ListedToken, list_personal
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.http.bodies import Body, CurrentPassword, MailCode, MaybeEmpty, Missing
 from authsite.platform.http.errors import FieldError
@@ -149,7 +149,7 @@ def create(request: Request) -> CreatedTokenAnswer:
 )
 def list_tokens(request: Request) -> PersonalTokensAnswer:
     user = caller_of(request).acting_user()
-    found = service.list_active(request.authsite.ctx, user.id)
+    found = list_personal(request.authsite.ctx, user.id)
     return {"tokens": [_as_json(item) for item in found]}
 
 

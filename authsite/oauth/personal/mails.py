@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, select
 
-from authsite.oauth.models import Family, PersonalToken
+from authsite.oauth.models import PersonalToken
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.mail import outbox
@@ -17,14 +17,11 @@ from authsite.users.mails import MAIL_USER, confirmed_at, content_for, forgot_pa
 class TokenName(NamedTuple):
     """The name of a personal access token."""
 
-    name: str | None
+    name: str
 
 
 TOKEN_NAME = PreparedQuery(
     select(PersonalToken.name).where(PersonalToken.id == bindparam("token_id")), TokenName
-)
-NAME_OF_FORMER_TOKEN = PreparedQuery(
-    select(Family.name).where(Family.id == bindparam("token_id")), TokenName
 )
 
 
@@ -43,10 +40,7 @@ def build_created(job: MailJob) -> MailContent | None:
     user = MAIL_USER.one(database, user_id=job.mail.user_id)
     if user is None:
         return None
-    token_id = job.mail.about_id
-    found = TOKEN_NAME.one(database, token_id=token_id) or NAME_OF_FORMER_TOKEN.one(
-        database, token_id=token_id
-    )
+    found = TOKEN_NAME.one(database, token_id=job.mail.about_id)
     return content_for(
         user,
         job,

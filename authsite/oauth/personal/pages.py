@@ -5,6 +5,7 @@ from typing import Any
 
 from pyramid.response import Response
 
+from authsite.oauth.listed import list_personal
 from authsite.platform.http.bodies import Body, CurrentPassword, MailCode
 from authsite.platform.http.errors import FieldError
 from authsite.platform.request_state import Request
@@ -34,7 +35,7 @@ def values(request: Request) -> dict[str, Any]:
     ctx, user_id = request.authsite.ctx, caller_of(request).acting_user().id
     asked = " ".join(ctx.settings.personal_token_scopes)
     scopes = group_scopes.held(ctx, Holder(user_id), asked).split()
-    found = service.list_active(ctx, user_id)
+    found = list_personal(ctx, user_id)
     return {"tokens": found, "new_token": None, "token_scopes": scopes}
 
 

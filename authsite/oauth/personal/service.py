@@ -14,8 +14,8 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import insert, null, select
 
-from authsite.oauth import active_personal_tokens, families, scopes, tokens
-from authsite.oauth.listed import ListedToken, list_personal, newest_first
+from authsite.oauth import active_personal_tokens, scopes, tokens
+from authsite.oauth.listed import ListedToken, list_personal
 from authsite.oauth.models import Family, PersonalToken
 from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
@@ -23,7 +23,6 @@ from authsite.platform.audit.service import record
 from authsite.platform.context import Context
 from authsite.platform.http.bodies import errors_of
 from authsite.platform.http.errors import FieldError, ValidationFailed
-from authsite.platform.installation import features
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
@@ -37,7 +36,7 @@ from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
 from authsite.users.groups import group_scopes
 
-from . import former, mails
+from . import mails
 from .errors import NAME_MISSING, InvalidLifetime, ScopeNotAllowed, TooManyTokens
 
 MAX_ACTIVE = 50  # tokens of one user
@@ -57,6 +56,7 @@ class RequestedToken:
 class _Origin(NamedTuple):
     """What a token has of the session in which it is created."""
 
+    session_id: UUID
     client_id: UUID | None
     client_epoch: int | None
     identity_id: UUID | None
@@ -96,14 +96,14 @@ def create(
         raise SignInEnded
     if group_scopes.held_in_transaction(ctx, account.id, scope) != scope:
         raise ScopeNotAllowed
-    if len(list_active(ctx, account.id)) >= MAX_ACTIVE:
+    if len(list_personal(ctx, account.id)) >= MAX_ACTIVE:
         raise TooManyTokens
     now, origin = clock.now(), _origin_of(ctx, user)
     expires = tokens.expiry(now, lifetime)
     expires = min(expires, origin.ends_at or expires)
-    made = ListedToken(uuid4(), name, scope, now, expires)
+    made = ListedToken(uuid4(), name, scope, now, expires, origin.session_id)
     text = _insert(ctx, user, made, origin)
-    details = {"token": str(made.id), "session": str(user.session_id)}
+    details = {"token": str(made.id), "session": str(origin.session_id)}
     record(ctx, Event.TOKEN_CREATED, user_id=account.id, details=details)
     if notify:
         mails.send_created(ctx, Recipient(account.id, account.email), made.id)
@@ -125,24 +125,15 @@ def _errors(requested: RequestedToken, allowed: Collection[str]) -> Sequence[Fie
     return errors_of(lambda: _read(requested, allowed))
 
 
-def list_active(ctx: Context, user_id: UUID) -> list[ListedToken]:
-    """The active tokens of a user, the newest first."""
-    found = [*list_personal(ctx, user_id), *former.list_active(ctx, user_id, clock.now())]
-    return sorted(found, key=newest_first)
-
-
 def revoke(
     ctx: Context, user_id: UUID, token_id: UUID, cause: Cause | None = None
 ) -> ListedToken | None:
     """Revoke one token of this user, at once on every process; the token, if one was active."""
-    found = next((item for item in list_active(ctx, user_id) if item.id == token_id), None)
+    found = next((item for item in list_personal(ctx, user_id) if item.id == token_id), None)
     if found is None:
         return None
     why = "revoked by an administrator" if cause else "revoked by its owner"
-    if found.session_id is None:
-        families.end(ctx, token_id, why, user_id=user_id, client_id=None, cause=cause)
-    else:
-        active_personal_tokens.end(ctx, token_id, why, user_id=user_id, cause=cause)
+    active_personal_tokens.end(ctx, token_id, why, user_id=user_id, cause=cause)
     return found
 
 
@@ -166,9 +157,6 @@ def _read(requested: RequestedToken, allowed: Collection[str]) -> tuple[str, str
 
 def _insert(ctx: Context, user: SignedInUser, made: ListedToken, origin: _Origin) -> str:
     """Insert the token; its text."""
-    if not features.is_open(ctx.services, features.PERSONAL_TOKENS):
-        return former.create(ctx, user.account, made)
-    features.use(ctx, features.PERSONAL_TOKENS)
     info = ctx.request_info
     ctx.db.execute(
         insert(PersonalToken).values(
@@ -177,7 +165,7 @@ def _insert(ctx: Context, user: SignedInUser, made: ListedToken, origin: _Origin
             user_epoch=user.account.epoch,
             client_id=origin.client_id,
             client_epoch=origin.client_epoch,
-            session_id=user.session_id,
+            session_id=origin.session_id,
             identity_id=origin.identity_id,
             name=made.name,
             scope=made.scope,
@@ -199,12 +187,12 @@ def _origin_of(ctx: Context, user: SignedInUser) -> _Origin:
     """
     if user.family_id:
         query = select(
-            Family.client_id, Family.client_epoch, Family.identity_id, Family.ends_at
+            Family.id, Family.client_id, Family.client_epoch, Family.identity_id, Family.ends_at
         ).where(Family.id == user.family_id, Family.revoked_at.is_(None))
     else:
-        query = select(null(), null(), BrowserSession.identity_id, BrowserSession.ends_at).where(
-            BrowserSession.id == user.browser_session_id
-        )
+        query = select(
+            BrowserSession.id, null(), null(), BrowserSession.identity_id, BrowserSession.ends_at
+        ).where(BrowserSession.id == user.browser_session_id)
     found = ctx.db.execute(query).one_or_none()
     if found is None:
         raise SignInEnded

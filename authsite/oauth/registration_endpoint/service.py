@@ -9,7 +9,6 @@ from authsite.oauth.models import DYNAMIC, REDIRECT, Client, grant_types_of
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
-from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 
 from . import metadata
@@ -23,13 +22,11 @@ def register(ctx: Context, sent: ClientMetadata) -> RegisteredClientAnswer:
     """A new client of the type `DYNAMIC`, and its secret unless it authenticates by ``none``.
 
     At the limit `registration-total` an unused one is deleted, and this one is registered all the
-    same. Raises `InvalidRedirectUri`, `InvalidClientMetadata`, `TooManyAttempts` and
-    `FeatureNotOpen`.
+    same. Raises `InvalidRedirectUri`, `InvalidClientMetadata` and `TooManyAttempts`.
     """
     values = metadata.read(ctx.settings, sent)
     ctx.limits.count(ADDRESS, ctx.limits.address)
     is_within = ctx.limits.allows(TOTAL)
-    features.use(ctx, features.CLIENTS)
     if not is_within:
         unused_clients.displace_one(ctx)
     client, secret = _store(ctx, values)

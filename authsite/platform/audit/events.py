@@ -1,6 +1,5 @@
 """All audit events, each with what it means. `make reference` writes docs/audit.md from them."""
 
-from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Self
 
@@ -279,7 +278,7 @@ class Event(StrEnum):
     LOGIN_DISAVOWED = (
         "login.disavowed",
         "A user ended all sign-ins, and the password, with the mailed link “This was not me”.",
-        "`session` (of before `sign_in`)",
+        "`session`",
     )
     LOGIN_FAILED = (
         "login.failed",
@@ -372,12 +371,12 @@ class Event(StrEnum):
     REAUTHENTICATION_FAILED = (
         "reauthentication.failed",
         "A signed-in user gave a wrong current password.",
-        "`session` (of before `sign_in`)",
+        "`session`",
     )
     REAUTHENTICATION_LOCKED = (
         "reauthentication.locked",
         "A wrong current password used up the attempts of the sign-in.",
-        "`session` (of before `sign_in`)",
+        "`session`",
     )
     RECOVERY_DONE = (
         "recovery.done",
@@ -434,7 +433,7 @@ class Event(StrEnum):
     TOKEN_CREATED = (
         "token.created",
         "The user created a personal access token.",
-        "`token`; `session`: in which it was created (of before `family`, `sign_in`)",
+        "`token`; `session`: in which it was created",
     )
     TOKEN_ISSUED = (
         "token.issued",
@@ -500,8 +499,7 @@ class Event(StrEnum):
     USER_EXPORTED = (
         "user.exported",
         "The data stored about the user was exported, by the user or an administrator.",
-        "`by`: `user` or `administrator` (the only one before there was `by`); `session` of the "
-        "user (of before `sign_in`)",
+        "`by`: `user` or `administrator`; `session` of the user",
     )
     USER_OTHERS_SIGNED_OUT = (
         "user.others_signed_out",
@@ -528,36 +526,13 @@ class Event(StrEnum):
 
     @classmethod
     def of(cls, name: str) -> "Event | None":
-        """The event with this name, which may be the former one; None for an unknown name."""
+        """The event with this name; None for an unknown name."""
         return _BY_NAME.get(name)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The name, and the former one, which rows may have."""
-        former = FORMER_NAMES.get(self)
-        return (self.value, former) if former else (self.value,)
+
+_BY_NAME = {event.value: event for event in Event}
 
 
-# The names in rows of earlier versions, which stay since the rows are sealed. They are also written
-# until an upgrade is finished (`installation.features`).
-FORMER_NAMES: Mapping[Event, str] = {
-    Event.CLIENT_REJECTED: "client.refused",
-    Event.EMAIL_CHANGE_REQUESTED: "email.change_asked",
-    Event.FORM_CROSS_ORIGIN: "form.foreign",
-    Event.LOGIN_DISAVOWED: "login.disowned",
-    Event.LOGIN_LOCKED: "login.closed",
-    Event.PROXY_CROSS_ORIGIN: "proxy.foreign_origin",
-    Event.RECOVERY_REQUESTED: "recovery.asked",
-    Event.VERIFICATION_REQUESTED: "verification.asked",
-}
-_BY_NAME = {name: event for event in Event for name in event.names}
-
-
-def beginning_with(text: str) -> list[Event]:
-    """The events one of whose names begins with ``text``."""
-    return [event for event in Event if any(name.startswith(text) for name in event.names)]
-
-
-def names_of(events: Iterable[Event]) -> list[str]:
-    """All names that rows of these events may have."""
-    return [name for event in events for name in event.names]
+def begins(text: str) -> bool:
+    """Whether the name of an event begins with ``text``."""
+    return any(event.startswith(text) for event in Event)

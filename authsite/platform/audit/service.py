@@ -12,9 +12,8 @@ from sqlalchemy.orm import Session
 from authsite.platform.context import Context
 from authsite.platform.db import NoRow, PreparedQuery
 from authsite.platform.db.base import database_now
-from authsite.platform.installation import features
 
-from .events import FORMER_NAMES, Event, beginning_with, names_of
+from .events import Event
 from .models import AuditEvent, Detail
 
 RECORDED = "authsite.recorded"  # in the `info` of a session that has recorded an event
@@ -94,16 +93,10 @@ def recording_if(condition: ColumnElement[bool]) -> PreparedQuery[NoRow]:
 
 
 def event_values(ctx: Context, event: Event, **about: Unpack[About]) -> dict[str, Any]:
-    """The values of one row, as in `record`; the database adds id and time.
-
-    An event that was renamed has its former name until an upgrade is finished, since processes of
-    the former version may still read it.
-    """
-    former, info = FORMER_NAMES.get(event), ctx.request_info
-    if former and features.is_open(ctx.services, features.AUDIT_VERBS):
-        former = None
+    """The values of one row, as in `record`; the database adds id and time."""
+    info = ctx.request_info
     return {
-        "event": former or str(event),
+        "event": str(event),
         "user_id": about.get("user_id"),
         "client_id": about.get("client_id"),
         "address": info.address,
@@ -133,10 +126,7 @@ class Filter(NamedTuple):
     request_id: str | None = None
     address: str | None = None
     event: str | None = None
-    """A name, or the beginning of names: ``login`` finds ``login.failed``.
-
-    Of an event that was renamed either name finds all rows.
-    """
+    """A name, or the beginning of names: ``login`` finds ``login.failed``."""
     events: Sequence[Event] = ()
     """If there are any, only these."""
     since: datetime | None = None
@@ -156,10 +146,9 @@ def conditions_of(wanted: Filter) -> list[ColumnElement[bool]]:
     }
     conditions = [column == value for column, value in columns.items() if value is not None]
     if wanted.event:
-        begin = AuditEvent.event.startswith(wanted.event, autoescape=True)
-        conditions.append(begin | AuditEvent.event.in_(names_of(beginning_with(wanted.event))))
+        conditions.append(AuditEvent.event.startswith(wanted.event, autoescape=True))
     if wanted.events:
-        conditions.append(AuditEvent.event.in_(names_of(wanted.events)))
+        conditions.append(AuditEvent.event.in_(wanted.events))
     if wanted.after_id is not None:
         conditions.append(AuditEvent.id > wanted.after_id)
     if wanted.since:

@@ -27,9 +27,25 @@ LOCK_TIMEOUT = 500
 ATTEMPTS = 60  # for each migration, at most three seconds apart
 LOCK_NUMBER = 7165218  # of an advisory lock; `authsite.platform.tasks.leader` lists the others
 _LOCKED = ("55P03", "40P01")  # lock_not_available, deadlock_detected
+# The revisions of databases that versions before the first release have made. The migration after
+# 0001 is 0100.
+UNRELEASED = frozenset(f"{number:04}" for number in range(2, 100))
 Tell = Callable[[str], None]
 _REVISION = re.compile(r'^revision = "(\w+)"$', re.MULTILINE)
 _PARENT = re.compile(r'^down_revision = "(\w+)"$', re.MULTILINE)
+
+
+class UnreleasedSchema(RuntimeError):
+    """The database was made by a version before the first release."""
+
+    def __init__(self, revision: str) -> None:
+        super().__init__(
+            f"the database has the schema {revision}, of a version of authsite before the first "
+            "release, which cannot be upgraded. Run `authsite export --secrets --output "
+            "authsite.jsonl` with the version that made it. Then give this version a new database,"
+            " run `authsite db upgrade` and `authsite import authsite authsite.jsonl`: "
+            "docs/moving.md (Moving out) says what comes along"
+        )
 
 
 class TableNamesTaken(RuntimeError):
@@ -43,10 +59,13 @@ class TableNamesTaken(RuntimeError):
         )
 
 
-def folder() -> Path:
-    """The folder of the migrations: beside the package in a checkout, inside it in a wheel."""
+def _folder() -> Path:
     beside = package.FOLDER.parent / "migrations"
     return beside if (beside / "env.py").exists() else package.FOLDER / "migrations"
+
+
+FOLDER = _folder()
+"""The migrations: beside the package in a checkout, inside it in a wheel."""
 
 
 def upgrade(database: Database, revision: str = "head", tell: Tell = lambda _text: None) -> None:
@@ -55,7 +74,7 @@ def upgrade(database: Database, revision: str = "head", tell: Tell = lambda _tex
     A new database gets all migrations in one transaction, so that it is never taken for one that
     was upgraded (`upgrades`). ``tell`` gets one line for each transaction and each
     wait. Requests go on during this. Raises `TableNamesTaken`, before any change, if other tables
-    have the names of ours.
+    have the names of ours, and `UnreleasedSchema`.
     """
     _run(database, revision, 1, tell)
 
@@ -70,10 +89,11 @@ class SchemaState(NamedTuple):
 
     ``revision``: of the database. ``head``: the newest that this code knows. ``newer``: another
     version of authsite has migrated the database. This code works with it, since a migration
-    never takes away what the version before needs (CONTRIBUTING.md, "Migrations").
+    never takes away what the version before needs (CONTRIBUTING.md, "Migrations"). ``unreleased``:
+    see `UnreleasedSchema`.
     """
 
-    status: Literal["missing", "behind", "current", "newer"]
+    status: Literal["missing", "behind", "current", "newer", "unreleased"]
     revision: str | None
     head: str
 
@@ -88,21 +108,23 @@ def state(database: Database) -> SchemaState:
     revision, newest = current(database), head()
     if revision is None:
         return SchemaState("missing", None, newest)
-    if revision not in _revisions()[0]:
+    if revision in UNRELEASED:
+        return SchemaState("unreleased", revision, newest)
+    if revision not in _revisions(FOLDER)[0]:
         return SchemaState("newer", revision, newest)
     return SchemaState("current" if revision == newest else "behind", revision, newest)
 
 
 def head() -> str:
     """The newest revision. Read from the files, since importing Alembic is slow."""
-    revisions, parents = _revisions()
+    revisions, parents = _revisions(FOLDER)
     [newest] = revisions - parents
     return newest
 
 
 @cache
-def _revisions() -> tuple[set[str], set[str]]:
-    texts = [path.read_text() for path in (folder() / "versions").glob("*.py")]
+def _revisions(folder: Path) -> tuple[set[str], set[str]]:
+    texts = [path.read_text() for path in (folder / "versions").glob("*.py")]
     revisions = {match[1] for source in texts if (match := _REVISION.search(source))}
     return revisions, {match[1] for source in texts if (match := _PARENT.search(source))}
 
@@ -113,9 +135,16 @@ def current(database: Database) -> str | None:
         return _version(connection)
 
 
-def earlier() -> frozenset[str]:
-    """The revisions before the newest one that this code knows."""
-    return frozenset(_revisions()[0] - {head()})
+def unusable() -> frozenset[str]:
+    """The revisions with which this code does not work: all before the newest that it knows."""
+    return UNRELEASED | (_revisions(FOLDER)[0] - {head()})
+
+
+def refuse_unreleased(database: Database) -> None:
+    """Raise `UnreleasedSchema` if that is what the database has, and SQLAlchemy's errors."""
+    found = state(database)
+    if found.status == "unreleased":
+        raise UnreleasedSchema(str(found.revision))
 
 
 def _version(connection: Connection) -> str | None:
@@ -149,7 +178,7 @@ def _run(database: Database, goal: str, direction: int, tell: Tell) -> None:
     from alembic.script import ScriptDirectory
 
     config = Config()
-    config.set_main_option("script_location", str(folder()).replace("%", "%%"))
+    config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     scripts = {step.revision: step for step in ScriptDirectory.from_config(config).walk_revisions()}
     order = ["base", *reversed(scripts)]
     attempt, goal = 0, order[-1] if goal == "head" else goal
@@ -189,6 +218,8 @@ def _step(database: Database, config: "Config", order: Sequence[str], goal: str)
     with database.transactional.begin() as connection:
         _lock(connection)
         present = _version(connection) or "base"
+        if present in UNRELEASED:
+            raise UnreleasedSchema(present)
         if present not in order or order.index(present) >= order.index(goal):
             return None  # a newer version has migrated the schema, or it is done
         up, new = order[0] == "base", present == order[0] == "base"

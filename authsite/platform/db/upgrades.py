@@ -6,7 +6,7 @@ The upgrade records the revision that the former version knows, in the transacti
 
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, column, inspect, select, table
+from sqlalchemy import Connection, bindparam, column, select, table
 
 from authsite.platform.runtime import clock
 
@@ -14,8 +14,10 @@ from .base import UtcDateTime
 from .engine import Database
 from .prepared import PreparedQuery
 
-_TABLE = "installation_records"  # not its model: that is in a higher package
-_RECORDS = table(_TABLE, column("name"), column("value"), column("at", UtcDateTime()))
+# Not its model: that is in a higher package.
+_RECORDS = table(
+    "installation_records", column("name"), column("value"), column("at", UtcDateTime())
+)
 _NAME = "former_revision"
 _WANTED = _RECORDS.c.name == bindparam("wanted", _NAME)
 
@@ -41,11 +43,8 @@ def former_revision(database: Database) -> str | None:
 def begin(connection: Connection, former: str) -> None:
     """Record that processes may run that know ``former`` and no later revision.
 
-    The record of an upgrade that is not finished stays. Schemas before 0012 have no table for it;
-    no feature waits for an upgrade of those.
+    The record of an upgrade that is not finished stays.
     """
-    if not inspect(connection).has_table(_TABLE):
-        return
     if connection.scalar(select(_RECORDS.c.value).where(_WANTED)) is None:
         values = {"name": _NAME, "value": former, "at": clock.now()}
         connection.execute(_RECORDS.insert(), values)

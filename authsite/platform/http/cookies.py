@@ -50,7 +50,7 @@ def _session_or(names: tuple[str, ...]) -> str:
     return f"{SESSION}(?:-(?:{endings}))?"
 
 
-# The session cookie of earlier versions has `SECURE`.
+# Nothing sets `SESSION` with `SECURE`; another host could, so that it is recognized, too.
 NAMES = "|".join(
     (
         f"(?:{HOST})?(?:{_session_or(_WITH_HOST)}|{DEVICE})",

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def includeme(config: "Configurator") -> None:
-    """Let a host application start only if this version knows all features that are used.
+    """Let a host application start only if this version can use the database.
 
     `authsite.main` and `authsite serve` check it themselves. Workers of `serve` do not, so that one
     that is replaced goes on like the others.
@@ -20,6 +20,6 @@ def includeme(config: "Configurator") -> None:
 
 
 def _check(event: "ApplicationCreated") -> None:
-    from .features import refuse_unknown
+    from .features import refuse_other_versions
 
-    refuse_unknown(event.app.registry["authsite"].settings)
+    refuse_other_versions(event.app.registry["authsite"].settings)

@@ -1,47 +1,28 @@
 """Features that an older version of authsite would overlook, and when they may be used.
 
-An older version runs on the schema of a newer one. If it does not know a second factor, it does not
-ask for it. So the first use of such a feature writes its name to the table `used_features`: a
+An older version runs on the schema of a newer one. A condition that it does not know, it does not
+check. So the first use of such a feature writes its name to the table `used_features`: a
 process that does not know a name in it is not ready, and does not start. While an upgrade is not
-finished, older processes that do not look at that table may run; then the feature cannot be used.
+finished, older processes may run that have not looked yet; then the feature cannot be used.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from sqlalchemy import bindparam, select, text
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.platform.context import Context, Services
-from authsite.platform.db import Database, PreparedQuery, migrate, open_database, upgrades
-from authsite.platform.db.prepared import NoRow
+from authsite.platform.db import Database, migrate, open_database, upgrades
 from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import _
 from authsite.platform.settings import Settings
 
 from .models import UsedFeature
 
-AUDIT_VERBS = "audit_verbs"  # the names of renamed audit events; only asked with `is_open`
-PERSONAL_TOKENS = "personal_tokens"  # the table of personal access tokens
-CLIENTS = "clients"  # clients that use authorization codes
-AUDIENCE = "audience"  # tokens for one resource
-FACTORS = "factors"  # second factors and passkeys
-GROUP_CHANGES = "group_changes"  # changes that a background task applies; only asked with `is_open`
-# Each feature that this version knows, and the revision of the schema that came with it: a process
-# that knows this revision knows the feature.
-FEATURES: dict[str, str] = {
-    AUDIT_VERBS: "0014",
-    PERSONAL_TOKENS: "0017",
-    CLIENTS: "0019",
-    AUDIENCE: "0019",
-    FACTORS: "0020",
-    GROUP_CHANGES: "0023",
-}
+# Each feature that this version knows and the first one did not, and the revision of the schema
+# that came with it: a process that knows this revision knows the feature.
+FEATURES: dict[str, str] = {}
 
-# The dialect of SQLite writes this in the same way.
-USE = PreparedQuery(
-    insert(UsedFeature).values(name=bindparam("feature")).on_conflict_do_nothing(), NoRow
-)
 _INSERT = text("INSERT INTO used_features (name) VALUES (:name) ON CONFLICT (name) DO NOTHING")
 UNKNOWN = (
     "the database uses features that this version of authsite does not know: {names}. It would "
@@ -75,14 +56,17 @@ def unknown(database: Database) -> list[str]:
     return [name for name in names if name not in FEATURES]
 
 
-def refuse_unknown(settings: Settings) -> None:
-    """Raise `UnknownFeatures` if the database uses a feature that this version does not know.
+def refuse_other_versions(settings: Settings) -> None:
+    """Raise if the database is one that only another version can use.
 
-    Without a usable database nothing happens: the process starts, and waits for it. No connection
-    stays open, since a server may fork its processes afterwards.
+    `UnknownFeatures` if it uses a feature that this version does not know, and `UnreleasedSchema`
+    if a version before the first release has made it. Without a usable database nothing happens:
+    the process starts, and waits for it. No connection stays open, since a server may fork its
+    processes afterwards.
     """
     database = open_database(settings.database_url.reveal())
     try:
+        migrate.refuse_unreleased(database)
         names = unknown(database)
     except SQLAlchemyError:
         return
@@ -106,16 +90,6 @@ def is_open(services: Services, name: str) -> bool:
             return False
         services.open_features.add(name)
     return True
-
-
-def used(services: Services, name: str) -> tuple[PreparedQuery[NoRow], Mapping[str, object]]:
-    """As `use`, for rows that prepared queries write: one more to run together with them.
-
-    Raises `FeatureNotOpen`, and SQLAlchemy's errors.
-    """
-    if not is_open(services, name):
-        raise FeatureNotOpen
-    return USE, {"feature": name}
 
 
 def use(ctx: Context, name: str) -> None:

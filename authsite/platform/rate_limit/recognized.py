@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 RECOGNIZED_FOR = timedelta(days=30)  # since the last login, see `remember`
 
 _COOKIE = SealedFormat("16sQI")  # the fields of `Browser`
-_FORMER_COOKIE = SealedFormat("16s")  # of versions before `recognition_version`
 
 
 class Owner(NamedTuple):
@@ -99,17 +98,10 @@ def new_cookie(ring: KeyRing, owner: Owner, sent: str | None) -> str:
 
 
 def decode_cookie(ring: KeyRing, owner: Owner, value: str | None, now: datetime) -> Browser | None:
-    """The browser if ``value`` is ours, for ``owner`` and not expired; else None.
-
-    A cookie from before `recognition_version` is valid until the version is raised; its browser is
-    recognized since now.
-    """
-    bound = owner.key.encode()
-    if value and (values := _COOKIE.unseal(ring, value, now, bound)):
+    """The browser if ``value`` is ours, for ``owner`` and not expired; else None."""
+    if value and (values := _COOKIE.unseal(ring, value, now, owner.key.encode())):
         device_id, since, version, _expires = values
         return Browser(device_id, since) if version == owner.version else None
-    if value and owner.version == 0 and (values := _FORMER_COOKIE.unseal(ring, value, now, bound)):
-        return Browser(values[0], int(now.timestamp()))
     return None
 
 

@@ -15,7 +15,6 @@ from sqlalchemy import select
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
-from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.sign_in.methods.passkeys.models import Passkey
 from authsite.sign_in.methods.recovery_codes import service as recovery_codes
@@ -139,9 +138,8 @@ def added(
 
     ``session_id``: the sign-in that added it; None at a sign-in that must add one. ``replaced``: it
     took the place of one of its kind. Pending logins and remembered browsers of the user end. To
-    end the other sign-ins after a first factor is left to the caller. Raises `FeatureNotOpen`.
+    end the other sign-ins after a first factor is left to the caller.
     """
-    features.use(ctx, features.FACTORS)
     now, left = clock.now(), left_factors.find(ctx.db, account.id)
     first = not replaced and left.totp + left.passkeys == 1
     user = lock(ctx, account)

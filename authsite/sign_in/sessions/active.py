@@ -8,7 +8,7 @@ import uuid
 from datetime import datetime, timedelta
 from typing import NamedTuple, cast
 
-from sqlalchemy import Table, bindparam, func, select
+from sqlalchemy import Table, bindparam, select
 
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.last_used import LastUsedTracker
@@ -50,7 +50,7 @@ ACTIVE_SESSION = PreparedQuery(
         BrowserSession.remember,
         BrowserSession.expires_at,
         BrowserSession.facts,
-        func.coalesce(BrowserSession.auth_at, BrowserSession.created_at).label("auth_at"),
+        BrowserSession.auth_at,
         *ACCOUNT_COLUMNS,
     )
     .join(User, ACTIVE_USER)

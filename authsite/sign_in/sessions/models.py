@@ -16,8 +16,8 @@ class BrowserSession(Base):
     in") after `session-remember`. Without ``remember`` it also ends after `session-idle` without
     use (ASVS 5.0, 7.3).
 
-    ``facts``: see `authsite.sign_in.facts`. ``auth_at``: when the user proved to be who they are;
-    NULL, of before the column: ``created_at``. ``recognized``: since when the browser had been
+    ``facts``: see `authsite.sign_in.facts`. ``auth_at``: when the user proved to be who they are.
+    ``recognized``: since when the browser had been
     recognized before. ``identity_id``: the identity with which the session began; the row of the
     identity may be gone. ``ends_at``: when nothing that comes from this sign-in may last any
     longer; NULL for no such bound. ``confirmed_at``: when the user last proved at a linked
@@ -39,7 +39,7 @@ class BrowserSession(Base):
     address: Mapped[str | None] = mapped_column(String(45))
     agent: Mapped[str | None] = mapped_column(String(200))
     facts: Mapped[str | None] = mapped_column(Text)
-    auth_at: Mapped[datetime | None]
+    auth_at: Mapped[datetime]
     recognized: Mapped[datetime | None]
     identity_id: Mapped[uuid.UUID | None]
     ends_at: Mapped[datetime | None]

@@ -27,7 +27,6 @@ from authsite.oauth.redirect_uris import allowed_by
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
 from authsite.platform.context import Context
-from authsite.platform.installation import features
 from authsite.platform.passwords import imports
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_client_id, as_id
@@ -91,8 +90,6 @@ def write(ctx: Context, rules: Rules, rows: Sequence[Row]) -> list[Outcome]:
         causes.append({"client_id": id_, "details": details})
         outcomes.append(Outcome(row.number, source_id, id_, "imported"))
     if new and not before.seen:
-        if any(values["type"] in CODE_TYPES for values in new):
-            features.use(ctx, features.CLIENTS)
         ctx.db.execute(insert(_CLIENTS), new)
         record_all(ctx, Event.CLIENT_CREATED, causes)
         add_uris(ctx, rules.system, uris)

@@ -13,7 +13,6 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
 from authsite.platform.context import Context
 from authsite.platform.crypto.sealing import Binding
-from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.lines import as_one_line
 from authsite.sign_in.factors import notices
@@ -193,7 +192,6 @@ def _tell(ctx: Context, new: Sequence[_New]) -> None:
 
 
 def _insert(ctx: Context, rules: Rules, new: Sequence[_New]) -> None:
-    features.use(ctx, features.FACTORS)
     kinds: dict[type[Draft], tuple[Any, str]] = {
         TotpDraft: (TotpFactor, "totp"),
         PasskeyDraft: (Passkey, "passkey"),

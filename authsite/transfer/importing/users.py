@@ -11,7 +11,6 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
 from authsite.platform.context import Context
 from authsite.platform.i18n import translate
-from authsite.platform.installation import features
 from authsite.platform.passwords import imports
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_id
@@ -218,8 +217,6 @@ def _insert(ctx: Context, rules: Rules, users: Sequence[Checked]) -> None:
         for each in users
         for name in each.names
     ]
-    if any(each.values["factors_since"] or each.values["second_factor_at"] for each in users):
-        features.use(ctx, features.FACTORS)
     ctx.db.execute(insert(_USERS), [each.values for each in users])
     ctx.db.execute(insert(_LOGIN_NAMES), names)
     if find_reserved(ctx.settings, ctx.db, [name for each in users for name in each.names]):

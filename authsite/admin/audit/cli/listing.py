@@ -40,7 +40,7 @@ from .rows import COLUMNS, ID_COLUMNS, cells
 @click.option(
     "--event",
     metavar="NAME",
-    help="Only these: login.failed, or login for login.…. A former name finds the same.",
+    help="Only these: login.failed, or login for login.….",
 )
 @click.option("--address", metavar="IP", help="Only events from this client address.")
 @since_option

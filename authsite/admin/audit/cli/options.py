@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from authsite.admin.audit import filters
 from authsite.admin.audit.filters import moment
-from authsite.platform.audit.events import Event, beginning_with
+from authsite.platform.audit.events import Event, begins
 from authsite.platform.runtime.ids import as_id
 
 
@@ -38,7 +38,7 @@ def id_of(text: str | None, named: str, group: str) -> UUID | None:
 
 def event_of(text: str | None) -> str | None:
     """The name of an event, or the beginning of names. Raises `click.ClickException`."""
-    if text and not beginning_with(text):
+    if text and not begins(text):
         groups = sorted({event.partition(".")[0] for event in Event})
         raise click.ClickException(
             f"--event: no event begins with {text!r}; they begin with {', '.join(groups)}"

@@ -122,7 +122,7 @@ class AdminUserAnswer(UserAnswer):
     """Whether a second factor is asked for after the password."""
     groups: Annotated[list[str], Field(examples=[["ops"]])]
     """The groups of the user, reserved ones too."""
-    origin: Literal["registered", "imported", "command", "invited", "provider"] | None
+    origin: Literal["registered", "imported", "command", "invited", "provider"]
     """How the account came into being; null: that is not known."""
 
 

@@ -12,7 +12,7 @@ from authsite.admin.confirming import OptionalReason, RequiredReason, confirming
 from authsite.admin.errors import UnknownObject
 from authsite.admin.guard import administrator_of
 from authsite.admin.users import access, actions
-from authsite.oauth.personal import service as personal_tokens
+from authsite.oauth.listed import list_personal
 from authsite.platform.i18n import _
 from authsite.platform.request_state import Request
 from authsite.sign_in.factors import service as factors
@@ -47,7 +47,7 @@ def _session(request: Request, user: User) -> Mapping[str, Any]:
 
 
 def _token(request: Request, user: User) -> Mapping[str, Any]:
-    listed = personal_tokens.list_active(request.authsite.ctx, user.id)
+    listed = list_personal(request.authsite.ctx, user.id)
     return {"token": _one(request, "tid", listed)}
 
 

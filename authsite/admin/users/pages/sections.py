@@ -12,7 +12,7 @@ from authsite.admin.administrator import Administrator, reserved_groups
 from authsite.admin.errors import Outranked
 from authsite.admin.rank import require_rank
 from authsite.admin.users import detail
-from authsite.oauth.personal import service as personal_tokens
+from authsite.oauth.listed import list_personal
 from authsite.platform.audit.models import AuditEvent, Detail
 from authsite.platform.context import Context
 from authsite.platform.i18n import _
@@ -154,7 +154,7 @@ def _text(value: Detail | None) -> str | None:
 
 _SECTIONS: tuple[tuple[str, str, Callable[[Context, UUID], Any]], ...] = (
     ("sessions", "sessions:read", _sessions),
-    ("tokens", "sessions:read", personal_tokens.list_active),
+    ("tokens", "sessions:read", list_personal),
     ("factors", "factors:read", factors.overview),
     ("groups", "groups:read", lambda ctx, user_id: groups_of(ctx.db, user_id)),
     ("limits", "limits:read", _limits),

@@ -9,7 +9,6 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
 from authsite.platform.context import Context
-from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.settings.relying_party import relying_party
 from authsite.sign_in.factors import service as factors
@@ -117,7 +116,7 @@ def register(
     it, None at a sign-in that must add a factor. To end the other sign-ins is left to the caller.
     Raises `InvalidCredential`, also for a challenge or a credential id that was used before, and
     for a challenge of before the latest change of the factors; `NotOffered`, `TooManyPasskeys`,
-    `SignInEnded`, `FeatureNotOpen`, and what `names.chosen` raises.
+    `SignInEnded`, and what `names.chosen` raises.
     """
     party = relying_party(ctx.settings)
     if party is None or not can_add(ctx):
@@ -126,7 +125,6 @@ def register(
     new = check(ctx, account, bound_id, credential)
     if isinstance(new, Refused):
         raise InvalidCredential(new, account.id)
-    features.use(ctx, features.FACTORS)
     factors.lock(ctx, account)
     if not new.challenge.spend(ctx.db):
         raise InvalidCredential(Refused(PasskeyFailure.REPLAYED), account.id)

@@ -11,7 +11,6 @@ from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
-from authsite.platform.installation import features
 from authsite.platform.mail import outbox
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
@@ -41,7 +40,6 @@ def create(ctx: Context, user_id: uuid.UUID) -> tuple[str, ...]:
 
     The caller has locked the row of the user.
     """
-    features.use(ctx, features.FACTORS)
     now, made = clock.now(), [codes.new_code() for _ in range(COUNT)]
     end_all(ctx, user_id)
     rows = [

@@ -18,7 +18,6 @@ from sqlalchemy import delete, insert
 
 from authsite.platform.context import Context
 from authsite.platform.crypto.sealing import Binding, Unusable
-from authsite.platform.installation import features
 from authsite.platform.runtime import clock
 from authsite.platform.single_use.service import spend
 from authsite.sign_in.factors import names, state
@@ -116,7 +115,6 @@ def store(ctx: Context, account: Account, new: NewTotp) -> uuid.UUID:
         raise InvalidEnrollment
     if not spend(ctx.db, new.enrollment, new.expires_at):
         raise InvalidEnrollment
-    features.use(ctx, features.FACTORS)
     ctx.db.execute(delete(TotpFactor).where(TotpFactor.user_id == account.id))
     now, id = clock.now(), uuid.uuid4()
     row = {
