@@ -28,16 +28,15 @@ def test_the_version_is_that_of_setup_py_alone():
     )
 
 
-def test_the_changelog_has_the_form_of_keep_a_changelog():
+def test_the_changelog_begins_with_the_next_version():
     text = read("CHANGELOG.md")
-    releases = re.findall(r"^## (.+)$", text, re.MULTILINE)
-    assert releases[0] == "[Unreleased]"
-    for each in releases[1:]:
-        assert re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", each), each
-    kinds = set(re.findall(r"^### (.+)$", text, re.MULTILINE))
-    assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    newest, *releases = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    [number] = re.findall(r'^    version="(.+)",$', read("setup.py"), re.MULTILINE)
+    assert re.fullmatch(rf"{re.escape(number)} \((unreleased|\d{{4}}-\d\d-\d\d)\)", newest)
+    for each in releases:
+        assert re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", each), each
     before = text.partition("### ")[0]
-    assert not re.search(r"^- ", before, re.MULTILINE), "below a heading such as ### Added"
+    assert not re.search(r"^- ", before, re.MULTILINE), "below a heading such as ### Operation"
 
 
 def test_ci_runs_everything_and_the_form_of_an_issue_is_valid():
