@@ -86,8 +86,7 @@ def test_a_row_of_a_sign_in_is_inserted_in_one_place_each():
         and {"Family", "FAMILIES", "BrowserSession", "SESSIONS"}
         & {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
     }
-    # The second one is a personal access token, which is not a sign-in.
-    assert inserted == {"oauth/issue.py", "oauth/personal/former.py"}
+    assert inserted == {"oauth/issue.py"}
 
 
 def test_every_route_and_grant_that_signs_in_goes_through_the_gate(site_with):
