@@ -70,7 +70,7 @@ def test_who_has_signed_in_stays_in_either_way(site, frozen):
     "values",
     [
         {"email_verified_at": clock.now()},
-        *({"origin": each} for each in ("imported", "command", "invited", "provider", None)),
+        *({"origin": each} for each in ("imported", "command", "invited", "provider")),
     ],
 )
 def test_who_is_confirmed_or_was_brought_by_others_stays(site, frozen, values):
