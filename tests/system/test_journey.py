@@ -166,7 +166,7 @@ def test_a_change_of_address_says_what_it_ends_and_leads_to_the_prefilled_login(
     ann.at("/account")
     ann.send("/account/email", email=moved, current_password=PASSWORD)
     ann.at("/account")
-    ann.sees(f"Almost done: open the link that we sent to {moved}.")
+    ann.sees(f"Almost done: open the link that we sent to {moved}, and confirm the address there")
     mailbox.page.goto(ann.mailbox.link(moved, "/email/verify/"))  # in another browser
     mailbox.at("/login")  # only the user completes it, signed in with the present address
     mailbox.sign_in(email, PASSWORD)

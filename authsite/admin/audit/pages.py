@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pyramid.httpexceptions import HTTPSeeOther
 from pyramid.response import Response
 from pyramid.view import view_config
 
@@ -17,6 +16,7 @@ from authsite.platform.audit.models import AuditEvent
 from authsite.platform.context import Context
 from authsite.platform.http.address import route_path
 from authsite.platform.http.errors import ValidationFailed
+from authsite.platform.http.rendering import see_other
 from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
 from authsite.users import service as users
@@ -40,7 +40,7 @@ def list_events(request: Request) -> dict[str, Any] | Response:
     request_id = request.GET.get("q", "").strip()
     if request_id and _is_stored(ctx, request_id):
         path = route_path(request, "authsite.admin.audit.explain", request_id=request_id)
-        return HTTPSeeOther(path)
+        return see_other(request, path)
     given = {name: request.GET.get(name, "").strip() for name in NAMES}
     page: Page[AuditEvent] = Page((), None)
     wrong: Sequence[str] = ()
