@@ -102,9 +102,9 @@ def compose(
     from pyramid.config import Configurator
     from pyramid_retry import BeforeRetry
 
-    from authsite.guards.default_deny import DefaultDenyPolicy
+    from authsite.guards.bearer import DefaultDenyPolicy
     from authsite.platform.context import OF_COMMAND
-    from authsite.platform.db.conflicts import RETRIES, pause
+    from authsite.platform.db.failures import RETRIES, pause
     from authsite.platform.http.application import HttpApplication
     from authsite.platform.request_state import freeze_request_class
 

@@ -15,18 +15,17 @@ from authsite.groups import service as groups_service
 from authsite.groups.service import GroupValues
 from authsite.oauth import clients
 from authsite.oauth.issue import ClientRef, issue
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from authsite.platform.context import Context, Services
 from authsite.platform.http.cookies import GUARD, SESSION
 from authsite.platform.http.request_info import RequestInfo
 from authsite.sign_in import gate
 from authsite.sign_in.fields import read_address
 from authsite.sign_in.sessions import service as sessions
-from authsite.sign_in.sessions.keys import guard_key
+from authsite.sign_in.sessions.service import guard_key
 from authsite.users import service as users
 from authsite.users.account import account_of
-from authsite.users.groups.models import Group
-from authsite.users.groups.reserved import is_reserved
+from authsite.users.groups.labels import Group, is_reserved
 from authsite.users.models import User
 
 if TYPE_CHECKING:

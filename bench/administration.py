@@ -22,9 +22,9 @@ import psycopg
 from sqlalchemy import text
 
 from authsite.groups import administrators
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from authsite.platform.db import open_database
-from authsite.sign_in.facts import pack
+from authsite.sign_in.credentials import pack
 from authsite.users.models import User
 from tests.support.administrators import ADMIN_SCOPES, SETTINGS, STRONG
 from tests.support.databases import migrated

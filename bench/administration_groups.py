@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session
 from authsite.groups import applying, service
 from authsite.groups.applying import BATCH
 from authsite.groups.service import GroupValues
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from authsite.platform.context import Context
 from authsite.platform.http.request_info import RequestInfo
-from authsite.users.groups.models import GroupMember
+from authsite.users.groups.labels import GroupMember
 
 from . import machine
 from .administration_data import LARGE

@@ -22,10 +22,10 @@ from authsite import main as authsite
 from authsite.invitations import service as invitations
 from authsite.oauth import registration
 from authsite.oauth.client_fields import ClientFields
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from authsite.platform.context import Context
 from authsite.platform.http.request_info import RequestInfo
-from authsite.users.identities import service as identities
+from authsite.users import identities
 
 from . import filling, openid, seed
 from .parts.child import hash_quickly

@@ -22,8 +22,7 @@ from sqlalchemy.orm import Session
 
 from authsite.oauth import registered, registration
 from authsite.oauth.client_fields import ClientFields
-from authsite.oauth.codes.service import NewCode, SignInFacts, add
-from authsite.oauth.codes.text import CODE
+from authsite.oauth.codes.service import CODE, NewCode, SignInFacts, add
 from authsite.oauth.consents import service as consents
 from authsite.oauth.issue import ClientRef, issue
 from authsite.oauth.oidc import id_tokens

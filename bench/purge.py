@@ -33,8 +33,8 @@ from authsite.platform.command_line.shared import services_of
 from authsite.platform.db import open_database
 from authsite.platform.runtime import clock
 from authsite.platform.settings import environment, folder_of, load, read_ini, revealed
+from authsite.platform.tasks.background import Lock, held, own_connection
 from authsite.platform.tasks.cleanup import steps
-from authsite.platform.tasks.leader import Lock, held, own_connection
 from tests.support.codec import TokenCodec
 
 from . import filling, machine, pace

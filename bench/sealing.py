@@ -14,13 +14,13 @@ from sqlalchemy import insert
 
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.audit.seals.keys import audit_keys
+from authsite.platform.audit.seals.seal import audit_keys
 from authsite.platform.audit.seals.sealing import AGE, seal_events
-from authsite.platform.audit.seals.verify import Summary, verified
+from authsite.platform.audit.seals.verification import Summary, verified
 from authsite.platform.audit.service import event_values
 from authsite.platform.db import open_database
-from authsite.platform.db.autocommit import snapshot_on
 from authsite.platform.db.base import database_now
+from authsite.platform.db.transaction import snapshot_on
 from authsite.platform.runtime import clock
 from authsite.platform.settings import load
 from tests.support.acting import acting

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 from authsite.platform.http.api_metadata import Tag
 from authsite.platform.i18n import _
-from authsite.platform.rate_limit.models import LimitCounter
+from authsite.platform.rate_limit.storage import LimitCounter
 from authsite.platform.user_data import UserData
 
 from . import mails
-from .export import list_counters
 from .factors import pages as factor_pages
-from .pages.sections import SECTIONS
+from .pages import SECTIONS
+from .service import list_counters
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

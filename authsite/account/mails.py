@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from authsite.oauth.models import Client, Family
-from authsite.platform.mail.builder import (
+from authsite.platform.mail.message import (
     MailBuilder,
     MailContent,
     MailJob,
@@ -17,7 +17,7 @@ from authsite.sign_in.factors import notices as factor_notices
 from authsite.sign_in.factors import remaining
 from authsite.sign_in.factors.recovering import Named
 from authsite.sign_in.notices import LINK_LIFETIME
-from authsite.users.identities import service as identities
+from authsite.users import identities
 from authsite.users.mails import MAIL_USER, build_security_notice, content_for, forgot_page
 
 from . import not_me

@@ -36,7 +36,7 @@ from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.http.errors import ValidationFailed
 from authsite.platform.passwords import policy
 from authsite.platform.runtime import clock
-from authsite.platform.single_use.service import spend, was_spent
+from authsite.platform.single_use import spend, was_spent
 from authsite.recovery.service import replace_password
 from authsite.sign_in.credentials import remember_caller
 from authsite.sign_in.factors import recovering
@@ -45,7 +45,7 @@ from authsite.sign_in.identifiers import normalized_key
 from authsite.sign_in.notices import LINK_LIFETIME
 from authsite.users import former
 from authsite.users import service as users
-from authsite.users.identities.service import remove_untrusted
+from authsite.users.identities import remove_untrusted
 from authsite.users.models import User
 from authsite.verification.errors import InvalidSignature
 

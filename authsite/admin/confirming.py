@@ -36,11 +36,11 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
-from pydantic import BeforeValidator, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 from pyramid.response import Response
 
-from authsite.platform.audit.cause import MAX_REASON
-from authsite.platform.http.bodies import Body, Judge, Missing
+from authsite.platform.audit.service import MAX_REASON
+from authsite.platform.http.bodies import Body, JsonBody, Judge, MaybeEmpty, Missing
 from authsite.platform.http.forms import PageView, form_view
 from authsite.platform.http.rendering import see_other
 from authsite.platform.i18n import _
@@ -138,3 +138,16 @@ def confirming(
 def done(request: Request, path: str, what: str) -> Response:
     """Redirect to ``path``, whose page says ``what`` was done (macro `done` of admin/lists)."""
     return see_other(request, f"{path}?{urlencode({'done': what})}")
+
+
+# The body of an action: the reason.
+
+
+EXAMPLE = "asked for by phone, called back"
+
+
+class ReasonBody(JsonBody):
+    description = "The reason. Some actions need one."
+
+    reason: Annotated[MaybeEmpty | None, Field(examples=[EXAMPLE])] = None
+    """Why, for the audit trail: one line, at most 200 characters."""

@@ -1,6 +1,9 @@
 """Errors of administrators."""
 
-from authsite.platform.http.errors import ApiError, NotFound
+from collections.abc import Sequence
+
+from authsite.oauth.invalid_value import InvalidValue
+from authsite.platform.http.errors import ApiError, FieldError, NotFound, ValidationFailed
 from authsite.platform.i18n import _
 
 
@@ -58,3 +61,114 @@ class SearchTooWide(ApiError):
     status = 422
     code = "search_too_wide"
     message = _("This search finds too much. Add a filter, or more of the name.")
+
+
+# Errors of clients as administrators see them.
+
+
+class InvalidClient(ValidationFailed):
+    """A client cannot have a value, or several."""
+
+    summary = "A value is one that a client of this type cannot have."
+
+    def __init__(self, *errors: InvalidValue) -> None:
+        super().__init__("; ".join(map(str, errors)), details=field_errors(errors))
+
+
+def field_errors(errors: Sequence[InvalidValue]) -> Sequence[FieldError]:
+    """The errors of values as a request gets them."""
+    return [FieldError("invalid", error.field, error.message) for error in errors]
+
+
+class ClientInUse(ApiError):
+    """A client that is enabled, or that something names, is not deleted."""
+
+    summary = "The client is enabled, or a setting or a resource names it."
+    status = 409
+    code = "conflict"
+    message = _("The app is enabled: disable it first.")
+
+    def __init__(self, error: InvalidValue | None = None) -> None:
+        """``error``: what names it; None where it is enabled."""
+        super().__init__(error.message if error else None)
+
+
+class OtherName(ValidationFailed):
+    """The name that was typed as a confirmation is not the client's."""
+
+    summary = "The name is not that of the client."
+
+    def __init__(self) -> None:
+        message = _("This is not the name of the app. Type it to delete the app.")
+        super().__init__(details=[FieldError("invalid", "name", message)])
+
+
+# Errors of groups that only a running application knows of.
+
+
+class GroupNamed(ApiError):
+    """Routes of the application are for the members of this group alone."""
+
+    summary = "A route of the application is for the members of this group alone."
+    status = 409
+    code = "conflict"
+
+    def __init__(self, name: str = "ops", routes: Sequence[str] = ("reports",)) -> None:
+        super().__init__(
+            _(
+                "Only members of the group ${name} may use these routes of the application:"
+                " ${routes}. Change the application first.",
+                mapping={"name": name, "routes": ", ".join(routes)},
+            )
+        )
+
+
+# Errors of mails.
+
+
+class MailEnded(ApiError):
+    """The mail was sent or dropped, or is being sent."""
+
+    summary = "The mail was sent or dropped, or is being sent."
+    status = 409
+    code = "conflict"
+    message = _(
+        "This mail was sent or dropped already, or is being sent now. Load the list again to see"
+        " what became of it."
+    )
+
+
+class SecurityNotice(ApiError):
+    """A mail that tells users what happened to their accounts is never canceled."""
+
+    summary = "The mail is a notice of security."
+    status = 403
+    code = "not_allowed"
+    message = _(
+        "This mail tells a user what happened to the account, and cannot be canceled. Only mails"
+        " with a link or a code to use can be."
+    )
+
+
+# Errors of what administrators do with users.
+
+
+class AccountChanged(ApiError):
+    """A role is given to the account that the administrator has looked at."""
+
+    summary = "The account has another address, or its sign-ins have ended, since it was shown."
+    status = 409
+    code = "conflict"
+    message = _(
+        "This account was changed since the page was opened: it may have another address now. Make "
+        "sure whose account it is, and save again."
+    )
+
+
+class UserIsDisabled(ApiError):
+    """The user is disabled, so that a mailed link would not work."""
+
+    summary = "The user is disabled, so that a mailed link would not work."
+    status = 409
+    code = "conflict"
+    message = _("This user is disabled, so a mailed link would not work. Enable the user first.")

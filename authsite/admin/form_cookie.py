@@ -13,15 +13,15 @@ from pyramid.httpexceptions import HTTPException
 from authsite.platform.crypto.sealing import Binding, Unusable
 from authsite.platform.http import cookies
 from authsite.platform.http.address import path_qs
-from authsite.platform.http.body_values import values_of
+from authsite.platform.http.bodies import values_of
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.forms import SECRET_FIELDS
-from authsite.platform.http.methods import SAFE_METHODS
+from authsite.platform.http.headers import SAFE_METHODS
 from authsite.platform.http.rendering import found
 from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
 from authsite.sign_in.errors import InsufficientUserAuthentication
-from authsite.sign_in.verify_url import verify_url
+from authsite.sign_in.login_url import verify_url
 from authsite.users.caller import caller_of
 
 LIFETIME = timedelta(minutes=15)

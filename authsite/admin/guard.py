@@ -4,30 +4,152 @@ A view of a route ``authsite.admin.…`` has ``admin="users:write"``; one withou
 ``recent=True``: the caller must have proved within the last ten minutes to be who they are.
 """
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+from uuid import UUID
 
 from pyramid.exceptions import ConfigurationError
 from pyramid.interfaces import IViewDeriverInfo
 from pyramid.response import Response
 
-from authsite.guards.session import asks_for_page
+from authsite.guards.bearer import asks_for_page
 from authsite.guards.step_up import verify_redirect
+from authsite.platform.audit.service import Cause
+from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.http import cookies
 from authsite.platform.request_state import Request, View, view_options
 from authsite.platform.runtime import clock
 from authsite.platform.settings.values import ADMIN_PREFIX, Network
 from authsite.sign_in.errors import PROOF_LIFETIME, InsufficientUserAuthentication
+from authsite.users.account import is_old, reaches
 from authsite.users.caller import Caller, caller_of
-from authsite.users.groups.reserved import ADMIN_SCOPES
-from authsite.users.levels import is_old, reaches
+from authsite.users.groups.labels import ADMIN_SCOPES, RESERVED, names
+from authsite.users.models import User
 
-from . import form_cookie, idle
-from .administrator import Administrator, reserved_groups, scopes_of
-from .errors import PermissionMissing
+from . import form_cookie
+from .errors import Outranked, PermissionMissing
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
+
+
+# Who does something as an administrator, and what this administrator may do.
+#
+# A permission is a scope of `authsite.users.groups.labels` without ``admin:``, such as
+# ``users:read``.
+
+
+@dataclass(frozen=True, slots=True)
+class Administrator:
+    """A user in a reserved group, a client with scopes of administrators, or a command."""
+
+    kind: Literal["user", "client", "command"]
+    scopes: frozenset[str]
+    id: UUID | None = None
+    """The id of the user or client; None for a command."""
+
+    def may(self, permission: str) -> bool:
+        """Whether the administrator has a permission. ``write`` includes ``read``."""
+        object_, _, action = permission.partition(":")
+        actions = ("read", "write") if action == "read" else (action,)
+        return any(f"{ADMIN_PREFIX}{object_}:{each}" in self.scopes for each in actions)
+
+    @property
+    def limit_subject(self) -> str:
+        """The key of the caller in the limits."""
+        return f"{self.kind} {self.id}"
+
+    def cause(self, reason: str | None = None) -> Cause:
+        """Who and why, for the audit trail."""
+        return Cause(self.kind, str(self.id) if self.id else None, reason or None)
+
+
+COMMAND = Administrator("command", ADMIN_SCOPES)
+"""The operator, who runs a command."""
+
+
+def reserved_groups(labels: str | None) -> tuple[str, ...]:
+    """The reserved groups in ``users.labels``, whatever the level of a sign-in is."""
+    return tuple(name for name in names(labels) if name in RESERVED)
+
+
+def scopes_of(groups: Iterable[str]) -> frozenset[str]:
+    """The scopes that reserved groups bind."""
+    return frozenset(scope for name in groups for scope in RESERVED[name].scopes)
+
+
+# At whom an administrator may act: not at a user who may do more, and not at their own groups.
+
+
+def require_rank(by: Administrator, user: User) -> None:
+    """Raise `Outranked` unless ``by`` may do more than read at ``user``.
+
+    The user must have no permission that ``by`` lacks. A client does nothing to an administrator.
+    """
+    groups = reserved_groups(user.labels)
+    if not groups or by.kind == "command":
+        return
+    permissions = {each.removeprefix(ADMIN_PREFIX) for each in scopes_of(groups)}
+    if by.kind == "client" or not all(map(by.may, permissions)):
+        raise Outranked
+
+
+def require_other(by: Administrator, user: User) -> None:
+    """Raise `Outranked` if ``by`` is ``user``: no one changes their own groups."""
+    if by.kind == "user" and by.id == user.id:
+        raise Outranked
+
+
+# How long ago the console was last used in a browser session: a signed cookie, no row.
+#
+# Of a sign-in that is older than `admin-idle`, and a cookie that is older or missing, all proofs
+# are asked for again.
+
+
+PURPOSE = "admin idle"
+FORMAT = SealedFormat("Q")  # when the console was used, in Unix seconds
+RENEW_AFTER = timedelta(minutes=1)
+
+
+def is_idle(request: Request, caller: Caller) -> bool:
+    """Whether neither the sign-in nor the last use is more recent than `admin-idle`."""
+    limit, now = request.authsite.settings.admin_idle, clock.now()
+    return is_old(caller.auth_at, limit, now) and is_old(_last_use(request, caller), limit, now)
+
+
+def note(request: Request, caller: Caller) -> None:
+    """Write the cookie, unless that was done within the last minute, or tenth of `admin-idle`."""
+    now, lasts = clock.now(), request.authsite.settings.admin_idle
+    if not is_old(_last_use(request, caller), min(RENEW_AFTER, lasts / 10), now):
+        return
+    value = FORMAT.seal(
+        request.authsite.services.keys[PURPOSE],
+        int(now.timestamp()),
+        expires=int((now + lasts).timestamp()),
+        bound=_bound(caller),
+    )
+    name = cookies.host_name(request, cookies.ADMIN)
+    cookie = cookies.Cookie(name, value, int(lasts.total_seconds()))
+    request.add_response_callback(
+        lambda _request, response: cookies.write(request, response, cookie)
+    )
+
+
+def _last_use(request: Request, caller: Caller) -> datetime | None:
+    value = cookies.read(request, cookies.host_name(request, cookies.ADMIN))
+    if not value:
+        return None
+    ring = request.authsite.services.keys[PURPOSE]
+    fields = FORMAT.unseal(ring, value, clock.now(), _bound(caller))
+    return datetime.fromtimestamp(fields[0], UTC) if fields else None
+
+
+def _bound(caller: Caller) -> bytes:
+    return caller.browser_uuid.bytes if caller.browser_uuid else b""
+
 
 ROUTES = "authsite.admin."
 API_ROUTES = f"{ROUTES}api."
@@ -127,7 +249,7 @@ def administrator_for(
                 )
             raise error
         if caller.guard == "web":
-            idle.note(request, caller)
+            note(request, caller)
     return by
 
 
@@ -179,7 +301,7 @@ def _shortfall(
     acr = too_weak.acr_values if too_weak else None
     if recent and is_old(caller.auth_at, PROOF_LIFETIME, now):
         return InsufficientUserAuthentication(PROOF_LIFETIME, acr)
-    if caller.guard == "web" and idle.is_idle(request, caller):
+    if caller.guard == "web" and is_idle(request, caller):
         return InsufficientUserAuthentication(settings.admin_idle, acr)
     return too_weak
 

@@ -1,14 +1,20 @@
 """The navigation of the console: the pages that exist and that the administrator may read."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyramid.interfaces import IRoutesMapper
 
+from authsite.platform.context import Services
 from authsite.platform.http.address import route_path
 from authsite.platform.i18n import _
 from authsite.platform.request_state import Request
 
-from .guard import ANY, ROUTES, administrator_of
+from .guard import ANY, API_ROUTES, ROUTES, administrator_of
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
+
 
 PLACES = (
     ("start", _("Overview"), ANY),
@@ -48,3 +54,38 @@ def _current(request: Request, name: str) -> str | None:
     if shown == name:
         return "page"
     return "true" if shown.startswith(f"{name}.") else None
+
+
+# The routes of a package of `authsite.admin`: its part of the API, and its pages.
+#
+# They are added only where the settings have them, and so are the views of ``api.py`` and
+# ``pages.py``.
+
+
+API, PAGES = "/v1/admin", "/admin"
+
+
+def add_routes(
+    config: "Configurator",
+    *,
+    api: Mapping[str, str] | None = None,
+    pages: Mapping[str, str] | None = None,
+) -> None:
+    """Add the routes, and scan ``.api`` and ``.pages`` of the package that calls.
+
+    ``api``, ``pages``: the paths below `API` and `PAGES` by the names of the routes, which become
+    ``authsite.admin.api.<name>`` and ``authsite.admin.<name>``.
+    """
+    services: Services = config.registry["authsite"]
+    if api and services.settings.admin_api:
+        for name, path in api.items():
+            config.add_route(
+                f"{API_ROUTES}{name}", f"{API}{path}", guard="api", admin_networks=True
+            )
+        config.scan(".api")
+    if pages and services.settings.admin_console:
+        for name, path in pages.items():
+            config.add_route(
+                f"{ROUTES}{name}", f"{PAGES}{path}", guard="web", errors="html", admin_networks=True
+            )
+        config.scan(".pages")

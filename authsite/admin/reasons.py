@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from authsite.platform.audit.cause import MAX_REASON, Cause
+from authsite.platform.audit.service import MAX_REASON, Cause
 from authsite.platform.http.bodies import require_valid
 from authsite.platform.http.errors import FieldError
 from authsite.platform.i18n import _
 from authsite.platform.runtime.lines import NotOneLine, one_line
 from authsite.sign_in.fields import not_one_line
 
-from .administrator import Administrator
+from .guard import Administrator
 
 _MISSING = _("Give the reason: the audit trail keeps it.")
 _TOO_LONG = _("This is too long. Shorten it.")

@@ -8,8 +8,8 @@ from authsite.platform.finding import Finding
 from authsite.platform.runtime.causes import cause_of
 from authsite.platform.settings import Settings
 
+from .features import standby_findings
 from .findings import line
-from .standbys import standby_findings
 
 EVEN = 1.0  # seconds between the clocks; more is to be changed
 TRIAL_ROWS = 1000  # about 200 KiB: more than the free space in the pages of a small table
@@ -61,7 +61,7 @@ def database_findings(services: "Services", *, counts: bool = True) -> Iterator[
 
 
 def _features(database: "Database") -> Iterator[Finding]:
-    from authsite.platform.db.upgrades import former_revision
+    from authsite.platform.db.migrate import former_revision
     from authsite.platform.installation.features import UNKNOWN, unknown
 
     if former := former_revision(database):
@@ -98,7 +98,7 @@ def _writing(database: "Database") -> Iterator[Finding]:
     from sqlalchemy import delete, insert
     from sqlalchemy.exc import SQLAlchemyError
 
-    from authsite.platform.rate_limit.models import LimitCounter
+    from authsite.platform.rate_limit.storage import LimitCounter
     from authsite.platform.runtime import clock
 
     prefix, now = f"doctor:{uuid4()}:", clock.now()
@@ -124,8 +124,8 @@ def _secrets(cfg: Settings, database: "Database") -> Iterator[Finding]:
 
 def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:
     from authsite.platform.audit.purge import purge_problem
-    from authsite.platform.audit.seals.keys import audit_keys
     from authsite.platform.audit.seals.late import some_late
+    from authsite.platform.audit.seals.seal import audit_keys
     from authsite.platform.runtime import clock
 
     if len(cfg.secret) > 1 and not cfg.audit_key:
@@ -169,7 +169,7 @@ def _admin_scopes(cfg: Settings, database: "Database") -> Iterator[Finding]:
 
     from authsite.oauth.models import Client
     from authsite.platform.settings.values import ADMIN_PREFIX, is_admin
-    from authsite.users.groups.reserved import ADMIN_SCOPES
+    from authsite.users.groups.labels import ADMIN_SCOPES
 
     columns = Client.id, Client.name, Client.type, Client.scope, Client.default_scope
     has = or_(Client.scope.contains(ADMIN_PREFIX), Client.default_scope.contains(ADMIN_PREFIX))
@@ -215,7 +215,7 @@ def _cleartext(cfg: Settings, database: "Database") -> Iterator[Finding]:
 
 
 def _registration(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite.users.census import count_users
+    from authsite.users.listing import count_users
 
     if cfg.registration != "domains":
         return

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from authsite.server.garbage import no_collections
+from authsite.server.worker import no_collections
 
 COMMANDS = {
     "init": (

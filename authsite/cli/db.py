@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from authsite.oauth import clients
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record
 from authsite.platform.command_line.shared import (
     cause_of,
     config_option,
@@ -16,12 +19,16 @@ from authsite.platform.command_line.shared import (
     print_json,
     transaction,
 )
+from authsite.platform.context import Context
+from authsite.platform.db.engine import without_time_limit
+from authsite.platform.mail import outbox
 from authsite.platform.settings import Secret, Settings
+from authsite.sign_in.methods.totp.method import spend_present_steps
+from authsite.users import user_data
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from authsite.cli.restoring import Ended
     from authsite.platform.db.migrate import SchemaState
 
 
@@ -182,13 +189,13 @@ def _finish(cfg: Settings, finish: bool) -> str | None:
 
     With ``finish`` it is finished first.
     """
-    from authsite.platform.db import upgrades
+    from authsite.platform.db import migrate
 
     with open_for(cfg) as database:
         if finish:
             with database.transactional.begin() as connection:
-                upgrades.finish(connection)
-        return upgrades.former_revision(database)
+                migrate.finish(connection)
+        return migrate.former_revision(database)
 
 
 def _sqlite_path(cfg: Settings, tool: str, file: Path) -> Path:
@@ -224,7 +231,6 @@ def _require_schema(cfg: Settings, file: Path) -> None:
 
 
 def _end_everything(cfg: Settings) -> "Ended":
-    from authsite.cli.restoring import end_everything
 
     with transaction(cfg) as ctx:
         return end_everything(ctx)
@@ -244,3 +250,30 @@ def _tell(ended: "Ended") -> None:
         "What was done since the backup is undone: changed passwords, disabled and erased users, "
         "rotated secrets. docs/backup.md says how to find it and do it again."
     )
+
+
+# What a restored backup must not bring back.
+#
+# A backup has everything as it was then: tokens and sessions that were ended since, the counters
+# that made used links invalid, changes of address that were canceled, and mails that were sent.
+# The codes of authenticator apps that were used since then would be accepted again, so those of
+# now are spent.
+
+
+class Ended(NamedTuple):
+    """How many users and clients lost what was issued to them, and how many mails are held back."""
+
+    users: int
+    clients: int
+    mails: int
+
+
+def end_everything(ctx: Context) -> Ended:
+    """End all tokens, sessions, reset links and pending changes of address; hold back all mails."""
+    without_time_limit(ctx.db.connection())
+    spend_present_steps(ctx.db)
+    ended = Ended(
+        user_data.end_all_sign_ins(ctx.db), clients.end_all_tokens(ctx.db), outbox.hold_back(ctx.db)
+    )
+    record(ctx, Event.DATABASE_RESTORED)
+    return ended

@@ -7,11 +7,8 @@ import click
 
 from authsite.checks.arrival import arrival_findings
 from authsite.checks.database import database_findings
-from authsite.checks.findings import line
-from authsite.checks.openid import openid_findings
-from authsite.checks.passkeys import passkey_findings
-from authsite.checks.providers import provider_findings
-from authsite.checks.settings import LENIENT, STRICT, file_findings, rule_findings
+from authsite.checks.features import openid_findings, passkey_findings, provider_findings
+from authsite.checks.findings import LENIENT, STRICT, file_findings, line, rule_findings
 from authsite.platform.command_line.shared import (
     config_path,
     examples,
@@ -154,7 +151,7 @@ def examine(
             yield from arrival_findings(services)
     yield from rule_findings(cfg, STRICT if production else LENIENT)
     if production:
-        from authsite.checks.production import production_findings
+        from authsite.checks.arrival import production_findings
 
         yield from production_findings(cfg, workers)
 

@@ -14,8 +14,8 @@ from authsite.platform.command_line.shared import (
 )
 from authsite.platform.logs import configure
 from authsite.platform.settings import Settings
+from authsite.platform.tasks.background import Lock, held, own_connection
 from authsite.platform.tasks.cleanup import CLEANUPS, steps
-from authsite.platform.tasks.leader import Lock, held, own_connection
 
 TICKS = 1000  # of a progress bar
 

@@ -16,8 +16,7 @@ from authsite.platform.command_line.shared import (
 from authsite.platform.settings import Settings, new_sealing_key, new_secret
 
 if TYPE_CHECKING:
-    from .rotation import Rotation
-    from .secrets_in_use import Rotated
+    from .rotation import Rotated, Rotation
 
 # Both give the parameter `setting`, which is None without an option: the secret.
 _pepper_option = click.option(

@@ -8,12 +8,10 @@ import click
 
 from authsite.platform.command_line.shared import config_path, examples, ini_option, settings_of
 from authsite.platform.finding import Finding
-from authsite.platform.runtime.cores import usable_cores
+from authsite.platform.runtime.processes import usable_cores
 from authsite.platform.settings import Settings, SettingsError, environment, folder_of, read_ini
 from authsite.platform.settings.load import check_start, start_warnings
-from authsite.server.garbage import no_collections
-from authsite.server.signals import end_workers_that_start
-from authsite.server.systemd import tell_systemd
+from authsite.server.worker import end_workers_that_start, no_collections, tell_systemd
 
 from .doctor import examine
 from .starting import (
@@ -91,9 +89,8 @@ def serve(
 
             from authsite.monitoring.workers import metrics_folder
             from authsite.platform.logs import configure
-            from authsite.platform.mail.copies import may_show, shared_folder
-            from authsite.server.failure import failure_in
-            from authsite.server.worker import prepared
+            from authsite.platform.mail.pages import may_show, shared_folder
+            from authsite.server.worker import failure_in, prepared
 
             # The application has these folders, so they are made before it.
             stack.enter_context(shared_folder(cfg, host))

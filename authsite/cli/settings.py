@@ -21,7 +21,7 @@ from authsite.platform.settings import (
     load,
     read_ini,
 )
-from authsite.platform.settings.lookup import find_definition, normalize, unknown_key
+from authsite.platform.settings.definitions import find_definition, normalize, unknown_key
 from authsite.platform.settings.shown import Shown, all_settings
 
 

@@ -8,7 +8,7 @@ import click
 
 from authsite.platform.command_line.shared import cause_of
 from authsite.platform.settings import Settings
-from authsite.server.port import claim
+from authsite.server.worker import claim
 
 NOT_RECORDED = (
     "the fingerprint of the secret is not in the database ({cause}): the database has to be "

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from . import mails
+from . import members
 from .applying import TASK
-from .user_data import USER_DATA
+from .members import USER_DATA
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 def includeme(config: "Configurator") -> None:
     """The tables of groups, the mails to the owners, and the task for large groups."""
     config.add_user_data(*USER_DATA)
-    for name, builder in mails.BUILDERS.items():
+    for name, builder in members.BUILDERS.items():
         config.add_mail_builder(name, builder)
     config.add_background_task(
         TASK,
-        "authsite.groups.applying_task.make_job",
+        "authsite.groups.applying.make_job",
         enabled=config.registry["authsite"].settings.janitor,
     )

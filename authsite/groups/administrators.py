@@ -8,18 +8,17 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from authsite.oauth import scope_loss
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import record
+from authsite.platform.audit.service import Cause, record
 from authsite.platform.context import Context
 from authsite.platform.mail import outbox
 from authsite.platform.mail.outbox import Recipient
-from authsite.users.groups import owners
-from authsite.users.groups.models import GroupMember
-from authsite.users.groups.reserved import OWNER, PREFIX, RESERVED
+from authsite.users.groups import group_scopes
+from authsite.users.groups.labels import OWNER, PREFIX, RESERVED, GroupMember
 from authsite.users.models import User
 
-from . import mails, members, promotion
+from . import members
+from . import service as promotion
 from .errors import NotConfirmed, UnknownRole
 
 
@@ -38,7 +37,7 @@ def grant(ctx: Context, user: User, role: str, cause: Cause) -> bool:
     promotion.end_deferred(ctx, user.id, cause)
     record(ctx, Event.ADMIN_GRANTED, user_id=user.id, details=cause.details(group=name))
     for owner in _owners(ctx.db):
-        mails.send_granted(ctx, owner, user.id)
+        members.send_granted(ctx, owner, user.id)
     return True
 
 
@@ -49,14 +48,14 @@ def revoke(ctx: Context, user: User, role: str, cause: Cause) -> bool:
     """
     name = _name(role)
     if name == OWNER:
-        owners.require_another(ctx.db, user.id)
+        group_scopes.require_another(ctx.db, user.id)
     recipients = _owners(ctx.db)
     if not members.leave(ctx, name, user.id):
         return False
     scope_loss.end_lost(ctx, [user.id], set(RESERVED[name].scopes))
     record(ctx, Event.ADMIN_REVOKED, user_id=user.id, details=cause.details(group=name))
     for owner in recipients:
-        mails.send_revoked(ctx, owner, user.id)
+        members.send_revoked(ctx, owner, user.id)
     return True
 
 
@@ -90,7 +89,7 @@ def no_mail_was_sent(db: Session) -> bool:
 
 
 def _owners(db: Session) -> Sequence[Recipient]:
-    query = select(User.id, User.email).where(User.id.in_(owners.enabled_owners()))
+    query = select(User.id, User.email).where(User.id.in_(group_scopes.enabled_owners()))
     return [Recipient(*row) for row in db.execute(query.order_by(User.id))]
 
 

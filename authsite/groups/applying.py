@@ -3,25 +3,30 @@
 The change itself is committed first, together with a row of `GroupChange`, which says how far it
 has come. So nothing is lost if a process ends in between: the next step goes on from there. Of a
 small group the request, or the command, takes all steps; of a large one the background task
-(`authsite.groups.applying_task`), if this application runs it.
+(`authsite.groups.applying`), if this application runs it.
 """
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
+from functools import partial
+from secrets import randbelow
+from time import perf_counter
 from typing import NamedTuple
 from uuid import UUID
 
+import structlog
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from authsite.oauth import scope_loss
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import About, record, record_all
-from authsite.platform.context import Context
+from authsite.platform.audit.service import About, Cause, record, record_all
+from authsite.platform.context import Context, Job, Services
 from authsite.platform.runtime import clock
-from authsite.platform.tasks.background import BACKGROUND_TASKS
+from authsite.platform.runtime.counters import TASK_SUCCESS
+from authsite.platform.tasks.background import BACKGROUND_TASKS, Attempts, transaction
 from authsite.users.groups import labels
-from authsite.users.groups.models import GroupChange, GroupMember
+from authsite.users.groups.labels import GroupChange, GroupMember
 
 from . import members
 
@@ -148,3 +153,49 @@ def _next_members(db: Session, change: GroupChange) -> list[UUID]:
     if change.after is not None:
         query = query.where(GroupMember.user_id > change.after)
     return list(db.scalars(query.order_by(GroupMember.user_id).limit(BATCH)))
+
+
+# The background task that applies the changes of large groups to their members.
+#
+# Every process has one. A step locks the row of its change, and the tasks of other processes
+# leave out a row that is locked.
+
+
+log = structlog.get_logger("authsite.groups")
+
+NAME = "group_changes"
+INTERVAL, JITTER = 5.0, 2.0  # seconds, so that processes do not look at the same time
+REST = 0.5  # times the duration of a step, in which only requests use the database
+STOP_TIMEOUT = 2.0  # seconds; a step that is interrupted is rolled back and repeated later
+
+
+def make_job(services: Services) -> Job:
+    """The background task for the groups of the application's database."""
+    stop = threading.Event()
+    return Job(partial(run, services, stop), stop.set, STOP_TIMEOUT)
+
+
+def run(services: Services, stop: threading.Event) -> None:
+    """Look for changes until ``stop`` is set. Survives every error, and logs each kind once."""
+    attempts = Attempts(NAME, log)
+    while not stop.wait(INTERVAL + randbelow(round(JITTER * 1000)) / 1000):
+        with attempts.attempt():
+            apply_all(services, stop)
+
+
+def apply_all(services: Services, stop: threading.Event) -> None:
+    """Apply all changes to all members, or until ``stop`` is set. Raises SQLAlchemy's errors."""
+    for change_id in _pending(services):
+        more = True
+        while more and not stop.is_set():
+            began = perf_counter()
+            with transaction(services) as ctx:
+                more = step(ctx, change_id, wait=False)
+            TASK_SUCCESS.note(NAME)
+            stop.wait(REST * (perf_counter() - began))
+
+
+def _pending(services: Services) -> Sequence[UUID]:
+    with services.database.autocommit.connect() as connection:
+        oldest_first = select(GroupChange.id).order_by(GroupChange.created_at, GroupChange.id)
+        return connection.scalars(oldest_first).all()

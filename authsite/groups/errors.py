@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from authsite.platform.http.errors import ApiError, FieldError, NotFound, ValidationFailed
 from authsite.platform.i18n import _, translate
-from authsite.users.groups.reserved import RESERVED
+from authsite.users.groups.labels import RESERVED
 
 
 class UnknownGroup(NotFound):

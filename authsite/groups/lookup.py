@@ -6,8 +6,7 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from authsite.users.groups.models import Group
-from authsite.users.groups.reserved import is_reserved
+from authsite.users.groups.labels import Group, is_reserved
 
 from .errors import ReservedName, UnknownGroup
 

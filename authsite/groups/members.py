@@ -2,21 +2,28 @@
 
 import uuid
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+from uuid import UUID
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
+from typing_extensions import TypedDict
 
 from authsite.oauth import scope_loss
-from authsite.platform.audit.cause import Cause
+from authsite.platform.addresses import shown
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import record
+from authsite.platform.audit.service import Cause, record
 from authsite.platform.context import Context
+from authsite.platform.mail import outbox
+from authsite.platform.mail.message import MailBuilder, MailContent, MailJob
+from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
+from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 from authsite.users import service as users
+from authsite.users.account import lock_all
 from authsite.users.groups import labels
-from authsite.users.groups.models import GroupMember
-from authsite.users.locks import lock_all
+from authsite.users.groups.labels import PREFIX, GroupMember, groups_of, is_reserved
+from authsite.users.mails import MAIL_USER, content_for
 from authsite.users.models import User
 
 from .errors import TooManyGroups
@@ -102,3 +109,81 @@ def list_some(db: Session, name: str, limit: int) -> Sequence[Member]:
         .limit(limit)
     )
     return [Member(*row) for row in db.execute(query)]
+
+
+# The mails to all owners when an administrator comes or goes.
+
+
+def send_granted(ctx: Context, owner: Recipient, user_id: UUID) -> None:
+    """Enqueue the notice that the user was made an administrator."""
+    outbox.put(ctx, outbox.NewMail("admin_granted", owner, about_id=user_id))
+
+
+def send_revoked(ctx: Context, owner: Recipient, user_id: UUID) -> None:
+    """Enqueue the notice that the user was removed from a group of administrators."""
+    outbox.put(ctx, outbox.NewMail("admin_revoked", owner, about_id=user_id))
+
+
+def build(job: MailJob) -> MailContent | None:
+    """The notice, with the groups of administrators that the user is in now.
+
+    None if the owner was deleted or disabled, or the administrator deleted.
+    """
+    owner = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
+    if owner is None or job.mail.about_id is None:
+        return None
+    with Session(job.services.database.autocommit) as db:
+        email = db.scalar(select(User.email).where(User.id == job.mail.about_id))
+        names = groups_of(db, job.mail.about_id)
+    if email is None:
+        return None
+    roles = [name.removeprefix(PREFIX) for name in names if is_reserved(name)]
+    return content_for(
+        owner,
+        job,
+        link=job.mail.base_url,
+        about_address=shown(email),
+        about=", ".join(roles) or None,
+    )
+
+
+BUILDERS: dict[str, MailBuilder] = {"admin_granted": build, "admin_revoked": build}
+
+
+# What the tables of groups have of a user, and their lines in an export.
+
+
+@exported_line
+class Group(TypedDict):
+    """A group of users; the reserved ones have no line."""
+
+    type: Literal["group"]
+    name: str
+    title: str
+    require_acr: str | None
+    scopes: str
+    """The scopes that it binds, separated by spaces."""
+    created_at: Moment
+    updated_at: Moment
+
+
+@exported_line
+class Membership(TypedDict):
+    """A user is in a group. `authsite import` leaves out those of reserved groups."""
+
+    type: Literal["membership"]
+    user_id: Id
+    group_name: str
+    """Also of a reserved group."""
+    created_at: Moment
+
+
+USER_DATA = (
+    UserData("all_groups", labels.Group, line=Line("groups", Group)),
+    UserData(
+        "groups",
+        labels.GroupMember,
+        "group_name created_at",
+        line=Line("memberships", Membership),
+    ),
+)

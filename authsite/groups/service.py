@@ -5,15 +5,14 @@ from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from authsite.oauth import client_groups
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
-from authsite.platform.audit.service import record
+from authsite.platform.audit.service import Cause, record
 from authsite.platform.context import Context
 from authsite.platform.http.bodies import errors_of
 from authsite.platform.http.errors import ApiError, FieldError
@@ -23,9 +22,10 @@ from authsite.platform.runtime.lines import NotOneLine, one_line
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import is_admin
 from authsite.sign_in.fields import not_one_line
-from authsite.users.groups.models import Group, GroupChange, GroupMember
-from authsite.users.groups.reserved import RESERVED, is_reserved
-from authsite.users.levels import LEVELS
+from authsite.users import former
+from authsite.users.account import LEVELS
+from authsite.users.groups.labels import RESERVED, Group, GroupChange, GroupMember, is_reserved
+from authsite.users.models import User
 
 from . import applying
 from .applying import Effect
@@ -300,3 +300,26 @@ def _number(begun: GroupChange | None) -> dict[str, str]:
 
 def _invalid(field: str, message: str) -> InvalidGroup:
     return InvalidGroup(FieldError("invalid", field, message))
+
+
+# What ends when a user becomes an administrator, or one who may do more.
+#
+# Who may act at a user is decided when it is asked for (`authsite.admin.guard`). What takes place
+# later, such as a change of address with a mailed link, was asked for at a user of a lower rank.
+
+
+def end_deferred(ctx: Context, user_id: UUID, cause: Cause) -> None:
+    """End what would take place later at the account of a user, whose row is locked.
+
+    The pending change of address, the links that take earlier changes back, the reset links, and a
+    deletion that was to come: the user stays disabled then. The user's sign-ins stay.
+    """
+    if former.end(ctx.db, user_id):
+        record(ctx, Event.EMAIL_CHANGE_CANCELED, user_id=user_id, details=cause.details())
+    former.end_all(ctx.db, user_id)
+    ctx.db.execute(
+        update(User)
+        .where(User.id == user_id)
+        .values(recovery_version=User.recovery_version + 1, delete_at=None)
+        .execution_options(synchronize_session="fetch")
+    )

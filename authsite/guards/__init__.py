@@ -9,19 +9,11 @@ from authsite.platform.context import Services
 from authsite.platform.http import forms
 from authsite.platform.http.api_metadata import Tag
 from authsite.sign_in.errors import StepUpRequired
+from authsite.sign_in.login_url import MAIL_ROUTE, ROUTE
 from authsite.sign_in.sessions.cookies import presented
-from authsite.sign_in.verify_url import MAIL_ROUTE, ROUTE
 from authsite.users.errors import SignInEnded
 
-from . import (
-    bearer,
-    policy,
-    protected_resources,
-    reasons,
-    route_options,
-    session,
-    step_up,
-)
+from . import bearer, policy, protected_resources, reasons, route_options, step_up
 from .guard_cache import RecentCallers
 from .route_options import Guard, Guards
 
@@ -50,18 +42,18 @@ def includeme(config: Configurator) -> None:
                 bearer.find_by_standby,
             ),
             "web": Guard(
-                session.web_guard,
+                bearer.web_guard,
                 presented,
                 sessions if lifetime else None,
                 services.standbys,
-                session.find_by_standby,
+                bearer.find_session_by_standby,
             ),
         }
     )
     config.add_reasons("guard", reasons.GuardReason)
     route_options.add_route_options(config)
     config.add_directive("add_protected_resource", protected_resources.add_protected_resource)
-    config.add_request_attribute("signed_in", session.signed_in)
+    config.add_request_attribute("signed_in", bearer.signed_in)
     config.add_view_deriver(policy.own_view_deriver, "authsite_own")
     # Before the body is read and anything is counted.
     config.add_view_deriver(
@@ -77,7 +69,7 @@ def includeme(config: Configurator) -> None:
         under="decorated_view",
         over="authsite_rate_limit",
     )
-    config.add_exception_view(session.sign_in_ended, context=SignInEnded)
+    config.add_exception_view(bearer.sign_in_ended, context=SignInEnded)
     config.add_subscriber(route_options.check_routes, ApplicationCreated)
     config.add_subscriber(policy.enforce, BeforeTraversal)
     config.add_route("authsite.guard.api", "/v1/guard/api", guard="api")
@@ -87,4 +79,4 @@ def includeme(config: Configurator) -> None:
         config.add_route(name, path, guard="web", unenrolled=True, unconfirmed=True, errors="html")
     config.add_exception_view(step_up.asked, context=StepUpRequired)
     config.scan(".api")
-    config.scan(".verify_page")
+    config.scan(".step_up")

@@ -16,21 +16,20 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from authsite.oauth.scopes import ACCOUNT_SCOPE
 from authsite.platform.http.address import path_qs
 from authsite.platform.http.errors import ApiError
-from authsite.platform.http.methods import SAFE_METHODS, is_safe
+from authsite.platform.http.headers import SAFE_METHODS, is_safe
 from authsite.platform.http.own_routes import is_forward_auth, is_own
 from authsite.platform.http.return_to import page_of_form
 from authsite.platform.request_state import Request, View, view_options
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import GUARDED
 from authsite.platform.settings import Settings
-from authsite.sign_in.confirm_url import confirm_url
-from authsite.users.account import lacks_confirmation
+from authsite.sign_in.login_url import confirm_url
+from authsite.users.account import PHR, lacks_confirmation
 from authsite.users.caller import Caller
 from authsite.users.errors import UserRequired
 from authsite.users.groups import labels
-from authsite.users.levels import PHR
 
-from .bearer import is_sent
+from .bearer import asks_for_page, is_sent, session_of
 from .errors import (
     AddressNotConfirmed,
     ApplicationNotAllowed,
@@ -46,7 +45,6 @@ from .errors import (
 from .protected_resources import is_for_other, name_metadata
 from .reasons import GuardReason
 from .route_options import ANY, Authenticate, Guard, Guards, Rules, rules_of
-from .session import asks_for_page, session_of
 from .step_up import check_sign_in, find_level_for_scope, find_shortfall, is_below_policy
 
 _ACCEPTED = "accepted"

@@ -18,7 +18,7 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.oauth import resources
-from authsite.oauth.oidc.issuer import issuer_of
+from authsite.oauth.oidc.id_tokens import issuer_of
 from authsite.platform.http import cors
 from authsite.platform.http.cached_response import (
     FIVE_MINUTES,

@@ -19,13 +19,12 @@ from pyramid.registry import predvalseq
 
 from authsite.oauth.scopes import OPENID_SCOPES
 from authsite.platform.db.standbys import Reading, Standbys
-from authsite.platform.http.error_formats import ErrorsOption
+from authsite.platform.http.error_bodies import ErrorsOption
 from authsite.platform.request_state import Request
-from authsite.platform.settings.durations import CENTURY, duration
-from authsite.platform.settings.values import is_admin
+from authsite.platform.settings.values import CENTURY, duration, is_admin
+from authsite.users.account import AAL2, PHR
 from authsite.users.caller import Caller
-from authsite.users.groups.reserved import ADMIN_SCOPES, RESERVED, is_reserved
-from authsite.users.levels import AAL2, PHR
+from authsite.users.groups.labels import ADMIN_SCOPES, RESERVED, is_reserved
 
 from .guard_cache import RecentCallers
 

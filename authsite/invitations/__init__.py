@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from . import mails
+from . import service as mails
 from .service import purge
 from .user_data import USER_DATA
 

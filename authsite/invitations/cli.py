@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from authsite.groups.cli.shared import by_command, errors_as_lines
+from authsite.groups.cli import by_command, errors_as_lines
 from authsite.platform.command_line.results import Done, Listing, result_command
 from authsite.platform.command_line.shared import examples, limit_option, reason_option, transaction
 from authsite.platform.context import Context
@@ -15,7 +15,7 @@ from authsite.users import service as users
 
 from . import service
 from .models import Invitation
-from .shown import inviter_of, shown, shown_open
+from .service import inviter_of, shown, shown_open
 
 invitation_argument: Callable[[Any], Any] = click.argument("email_or_id", metavar="EMAIL_OR_ID")
 COLUMNS = {

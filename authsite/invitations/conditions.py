@@ -6,8 +6,7 @@ from sqlalchemy import ColumnElement, Exists, and_, exists, literal, or_, select
 
 from authsite.oauth.models import Client
 from authsite.platform.settings import Settings
-from authsite.users.groups.models import Group, GroupMember
-from authsite.users.groups.reserved import RESERVED
+from authsite.users.groups.labels import RESERVED, Group, GroupMember
 from authsite.users.models import User
 
 from .models import Invitation

@@ -5,32 +5,166 @@ An accepted or revoked invitation is deleted; the audit trail keeps what has hap
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 from uuid import UUID, uuid4
 
-from sqlalchemy import Connection, and_, delete, func, or_, select, update
+from pydantic import Field
+from sqlalchemy import Connection, and_, bindparam, delete, func, or_, select, update
 from sqlalchemy.orm import Session
+from typing_extensions import TypedDict
 
 from authsite.groups import lookup
 from authsite.groups.errors import ReservedName, UnknownGroup
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import pseudonym, record
+from authsite.platform.audit.service import Cause, pseudonym, record
 from authsite.platform.context import Context
-from authsite.platform.db.batches import Batch
-from authsite.platform.db.table_scan import sweep_table
+from authsite.platform.crypto.keys import KeyRing
+from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.db.batches import Batch, sweep_table
+from authsite.platform.http.api_metadata import response_body
 from authsite.platform.http.bodies import errors_of
 from authsite.platform.http.errors import FieldError
+from authsite.platform.mail import outbox
+from authsite.platform.mail.message import MailBuilder, MailContent, MailJob, own_link
+from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
+from authsite.platform.runtime.clock import rfc3339
 from authsite.platform.settings import Settings
 from authsite.sign_in.fields import read_address
 from authsite.sign_in.identifiers import normalized_key
-from authsite.users.groups.reserved import is_reserved
+from authsite.users.groups.labels import Group, is_reserved
+from authsite.users.models import LoginName, User
 
-from . import mails
 from .conditions import open_now
-from .errors import InvitationsClosed, UnknownInvitation, UnknownInvitedGroup
+from .errors import InvalidInvitation, InvitationsClosed, UnknownInvitation, UnknownInvitedGroup
 from .models import Invitation
+
+# An invitation as administrators see it: never the link.
+
+
+_ID = Field(json_schema_extra={"format": "uuid"}, examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])
+_MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
+
+
+@response_body("An invitation.")
+class InvitationAnswer(TypedDict):
+    id: Annotated[str, _ID]
+    """Its id."""
+    email: Annotated[
+        str, Field(json_schema_extra={"format": "email"}, examples=["ann@example.com"])
+    ]
+    """The invited address."""
+    group: Annotated[str | None, Field(examples=["ops"])]
+    """The group that the person will be in; null for none."""
+    expires_at: Annotated[str, _MOMENT]
+    """When the link ends."""
+
+
+class Inviter(TypedDict):
+    """Who has invited."""
+
+    kind: Literal["user", "client", "command"]
+    """Whether a user, a client that acts for itself, or a command has invited."""
+    id: Annotated[str | None, _ID]
+    """Null for a command."""
+
+
+@response_body("An open invitation, with who has sent it.")
+class OpenInvitation(InvitationAnswer):
+    created_at: Annotated[str, _MOMENT]
+    """When the person was invited."""
+    inviter: Inviter
+    """Who has sent it."""
+
+
+def shown(row: Invitation) -> InvitationAnswer:
+    """The answer to a new invitation."""
+    return {
+        "id": str(row.id),
+        "email": row.email,
+        "group": row.group_name,
+        "expires_at": rfc3339(row.expires_at),
+    }
+
+
+def shown_open(row: Invitation) -> OpenInvitation:
+    """An invitation of a list."""
+    return {**shown(row), "created_at": rfc3339(row.created_at), "inviter": inviter_of(row)}
+
+
+def inviter_of(row: Invitation) -> Inviter:
+    """Who has invited."""
+    if row.inviter_id:
+        return {"kind": "user", "id": str(row.inviter_id)}
+    if row.client_id:
+        return {"kind": "client", "id": str(row.client_id)}
+    return {"kind": "command", "id": None}
+
+
+# The token of a mailed link: it names an invitation, and which of its mails it was in.
+
+
+PURPOSE = "invitation link"
+PAGE = "/invitation"
+_FORMAT = SealedFormat("16sI")  # id and version
+
+
+def make(ring: KeyRing, id_: UUID, version: int, expires: datetime) -> str:
+    """The token of an invitation, valid until ``expires`` (whole seconds)."""
+    return _FORMAT.seal(ring, id_.bytes, version, expires=int(expires.timestamp()))
+
+
+def read(ctx: Context, token: str) -> tuple[UUID, int]:
+    """The id and version that ``token`` names. Raises `InvalidInvitation`."""
+    values = _FORMAT.unseal(ctx.services.keys[PURPOSE], token, clock.now())
+    if values is None:
+        raise InvalidInvitation
+    return UUID(bytes=values[0]), values[1]
+
+
+# The mail with an invitation.
+
+
+def send_invitation(ctx: Context, row: Invitation) -> None:
+    """Enqueue the link of an invitation."""
+    recipient = Recipient(None, row.email)
+    mail = outbox.NewMail("invitation", recipient, row.id, expires_at=row.expires_at)
+    outbox.put(ctx, mail)
+
+
+_LANGUAGE = (
+    select(User.language)
+    .join(LoginName, LoginName.user_id == User.id)
+    .where(LoginName.key == bindparam("key"))
+)
+_TITLE = select(Group.title).where(Group.name == bindparam("name"))
+
+
+def build(job: MailJob) -> MailContent | None:
+    """The link, in the language of the user who has the address; None if it would not work.
+
+    The link is made at the time of sending, and is that of the latest mail.
+    """
+    cfg = job.services.settings
+    with Session(job.services.database.autocommit) as db:
+        query = select(Invitation).where(
+            Invitation.id == job.mail.about_id, *open_now(job.now, cfg)
+        )
+        row = db.scalars(query).one_or_none()
+        if row is None:
+            return None
+        language = db.scalar(_LANGUAGE, {"key": row.key})
+        title = db.scalar(_TITLE, {"name": row.group_name}) if row.group_name else None
+    token = make(job.services.keys[PURPOSE], row.id, row.version, row.expires_at)
+    return MailContent(
+        job.mail.kind,
+        link=own_link(job, PAGE, token),
+        about=title or row.group_name,
+        language=language,
+    )
+
+
+BUILDERS: dict[str, MailBuilder] = {"invitation": build}
 
 LIFETIME = timedelta(days=7)
 KEEP = timedelta(days=7)  # after the end
@@ -190,7 +324,7 @@ def _find_group(db: Session, name: str) -> None:
 
 
 def _send(ctx: Context, row: Invitation, cause: Cause) -> None:
-    mails.send_invitation(ctx, row)
+    send_invitation(ctx, row)
     about = _about(row.id, row.key, row.group_name)
     record(ctx, Event.INVITATION_SENT, details=cause.details(**about))
 

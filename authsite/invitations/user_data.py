@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from typing_extensions import TypedDict
 
 from authsite.platform.context import Context
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.platform.runtime import clock
 from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 from authsite.users.models import LoginName

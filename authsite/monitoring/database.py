@@ -8,10 +8,8 @@ from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
 from authsite.platform.db import Database, PreparedQuery, migrate
 from authsite.platform.db.base import database_now
-from authsite.platform.installation.features import FEATURES
-from authsite.platform.installation.models import UsedFeature
-from authsite.platform.mail.models import WAITING, OutboxMessage
-from authsite.platform.mail.outbox import KEEP_TRYING
+from authsite.platform.installation.features import FEATURES, UsedFeature
+from authsite.platform.mail.outbox import KEEP_TRYING, WAITING, OutboxMessage
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.cached import Cached
 

@@ -17,7 +17,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from authsite.platform.mail.models import State
+from authsite.platform.mail.outbox import State
 from authsite.platform.runtime.counters import (
     BOUNDS,
     LOGINS,

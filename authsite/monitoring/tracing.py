@@ -20,7 +20,7 @@ from sqlalchemy import event
 
 from authsite.platform.context import Services
 from authsite.platform.http.errors import ERROR_OF_REQUEST
-from authsite.platform.http.methods import METHODS
+from authsite.platform.http.headers import METHODS
 from authsite.platform.request_state import Request
 from authsite.platform.runtime import spans
 

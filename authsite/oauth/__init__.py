@@ -9,8 +9,8 @@ from authsite.platform.db.transaction import READING_PATHS
 from authsite.platform.http import cors, cross_site
 from authsite.platform.http.api_metadata import Tag
 from authsite.platform.request_state import Request
-from authsite.sign_in.after_logout import add_logout_origins
 from authsite.sign_in.factors.notices import SIGN_INS
+from authsite.sign_in.login_url import add_logout_origins
 
 from . import active_personal_tokens, authorization_reasons, introspection_reasons, token_reasons
 from .logout import AT_LOGOUT

@@ -17,8 +17,8 @@ from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.db.last_used import LastUsedTracker
 from authsite.platform.db.prepared import Reader
 from authsite.platform.settings import Settings
+from authsite.sign_in.credentials import unpack
 from authsite.sign_in.factors.policy import is_met
-from authsite.sign_in.facts import unpack
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User, user_of
 

@@ -15,9 +15,8 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Table, and_, bindparam, case, or_, select, update
 from sqlalchemy.orm import outerjoin
 
-from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import record
+from authsite.platform.audit.service import Cause, details_of, record
 from authsite.platform.context import Context
 from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.db.last_used import LastUsedTracker

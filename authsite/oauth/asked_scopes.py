@@ -14,7 +14,7 @@ from authsite.platform.db import PreparedQuery
 from authsite.platform.settings import Settings
 from authsite.users.groups import group_scopes
 from authsite.users.groups.group_scopes import Holder
-from authsite.users.groups.reserved import ADMIN_SCOPES
+from authsite.users.groups.labels import ADMIN_SCOPES
 
 from . import resources, self_described
 from .errors import InvalidScope

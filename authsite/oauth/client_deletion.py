@@ -5,17 +5,16 @@ from uuid import UUID
 
 from sqlalchemy import func, select
 
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import record
+from authsite.platform.audit.service import Cause, record
 from authsite.platform.context import Context
 from authsite.platform.i18n import _
 from authsite.platform.runtime.ids import as_client_id
-from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.pending import PendingLogin
 
 from .codes.models import AuthorizationCode
-from .consents.models import Consent
-from .device.models import DeviceCode
+from .consents.service import Consent
+from .device.service import DeviceCode
 from .invalid_value import InvalidValue
 from .models import Client, Family, PersonalToken, Resource
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from authsite.platform.context import Context
 from authsite.platform.i18n import _
 from authsite.platform.settings import files_of, is_file_name
-from authsite.platform.settings.durations import duration, format_duration
+from authsite.platform.settings.values import duration, format_duration
 
 from . import client_groups, client_uris, redirect_uris, resources
 from .invalid_value import InvalidValue, errors_of, require_valid

@@ -9,11 +9,9 @@ from sqlalchemy.orm import Session
 
 from authsite.platform.i18n import _
 from authsite.platform.settings import Settings
-from authsite.users.account import Account
+from authsite.users.account import PHR, Account
 from authsite.users.groups import labels
-from authsite.users.groups.models import Group
-from authsite.users.groups.reserved import RESERVED
-from authsite.users.levels import PHR
+from authsite.users.groups.labels import RESERVED, Group
 
 from .errors import GroupRequired
 from .invalid_value import InvalidValue

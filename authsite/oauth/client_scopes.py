@@ -3,7 +3,7 @@
 from authsite.platform.i18n import _
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import RESERVED_SCOPES
-from authsite.users.groups.reserved import ADMIN_SCOPES
+from authsite.users.groups.labels import ADMIN_SCOPES
 
 from .invalid_value import InvalidValue
 

@@ -11,10 +11,9 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, CursorResult, func, select, update
 from sqlalchemy.orm import Session
 
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
-from authsite.platform.audit.service import record
+from authsite.platform.audit.service import Cause, record
 from authsite.platform.context import Context
 from authsite.platform.db.folded import folded_name
 from authsite.platform.i18n import _
@@ -23,7 +22,7 @@ from authsite.platform.runtime.lines import NotOneLine, one_line
 from authsite.platform.settings.values import OIDC_SCOPES, is_admin
 from authsite.platform.settings.values import scope as scope_name
 from authsite.sign_in.fields import not_one_line
-from authsite.users.groups.reserved import ADMIN_SCOPES
+from authsite.users.groups.labels import ADMIN_SCOPES
 
 from .client_secrets import hash_secret
 from .invalid_value import InvalidValue, errors_of, require_valid
@@ -31,7 +30,7 @@ from .models import CODE_TYPES, DOCUMENT, DYNAMIC, PUBLIC_TYPES, REGISTRABLE_TYP
 
 MAX_NAME, MAX_SCOPE = 100, 1024  # characters: the size of the columns
 
-# The number of an advisory lock of PostgreSQL; `authsite.platform.tasks.leader` lists the others.
+# The number of an advisory lock of PostgreSQL; `platform/tasks/background.py` lists the others.
 _LOCK = 7165221
 
 

@@ -9,13 +9,12 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, select, update
 
-from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import record, record_apart
+from authsite.platform.audit.service import Cause, details_of, record, record_apart
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
-from authsite.sign_in import facts
+from authsite.sign_in import credentials
 
 from .models import Family
 
@@ -101,8 +100,8 @@ def confirm(
     """
     of_user = Family.id == family_id, Family.user_id == user_id
     stored = ctx.db.scalar(select(Family.facts).where(*of_user))
-    known = facts.unpack(stored)
-    packed = facts.pack(
+    known = credentials.unpack(stored)
+    packed = credentials.pack(
         amr, audience=known.audience, third_party=known.third_party, client=known.client
     )
     ctx.db.execute(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from authsite.platform.context import Context
 from authsite.platform.runtime import clock
-from authsite.sign_in import facts
+from authsite.sign_in import credentials
 from authsite.sign_in.factors.policy import is_met
 from authsite.users.models import User
 
@@ -57,7 +57,7 @@ class Inspected(NamedTuple):
     @property
     def audience(self) -> str | None:
         """The URI of the resource that the token is for (RFC 8707); None for any."""
-        return facts.unpack(self.row.facts).audience if isinstance(self.row, Family) else None
+        return credentials.unpack(self.row.facts).audience if isinstance(self.row, Family) else None
 
 
 class KnownTo(NamedTuple):
@@ -106,7 +106,7 @@ def _known_to(ctx: Context, kind: str, row: Family | PersonalToken) -> KnownTo:
         return KnownTo((_SERVERS,), ((_CLIENTS, "only resource servers are sent such a token"),))
     if kind == REFRESH:
         return KnownTo((_OWN,), ((_SERVERS, "only its own client may use a refresh token"),))
-    known = facts.unpack(row.facts)
+    known = credentials.unpack(row.facts)
     if known.audience is None:
         if not known.third_party:
             return KnownTo((_OWN, _SERVERS))
@@ -183,7 +183,7 @@ def _why_inactive(
     if (
         user
         and isinstance(row, Family)
-        and not is_met(ctx.settings, facts.amr_of(row.facts), clock.now())
+        and not is_met(ctx.settings, credentials.amr_of(row.facts), clock.now())
     ):
         return "its sign-in has no second factor, which second-factor = required asks of everyone"
     return None

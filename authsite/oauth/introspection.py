@@ -22,11 +22,10 @@ from authsite.platform.db.prepared import Reader
 from authsite.platform.http.api_metadata import response_body
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
-from authsite.sign_in.conditions import find_denial
-from authsite.sign_in.facts import unpack
-from authsite.users.account import Account, lacks_confirmation
+from authsite.sign_in.credentials import unpack
+from authsite.sign_in.gate import find_denial
+from authsite.users.account import Account, acr_of, lacks_confirmation, proved_at, shown_amr
 from authsite.users.groups import group_scopes, labels
-from authsite.users.levels import acr_of, proved_at, shown_amr
 
 from . import active_personal_tokens, client_groups, resources
 from .active import ASKING_CLIENT, ActiveToken, AskingClient, has_factor, is_current, note_use
@@ -38,7 +37,7 @@ from .introspection_reasons import Inactive
 from .introspection_reasons import TokenStateReason as State
 from .models import RESOURCE_SERVER, may_refresh
 from .oidc import access_tokens
-from .oidc.issuer import issuer_of
+from .oidc.id_tokens import issuer_of
 from .parameters import RESOURCE
 from .refresh import RefreshableFamily, find_refreshable, is_accepted
 from .token_reasons import TokenReason

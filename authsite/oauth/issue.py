@@ -13,10 +13,10 @@ from authsite.platform.audit.service import event_values, recording_if
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery, run_together
 from authsite.platform.runtime import clock
-from authsite.sign_in import facts
+from authsite.sign_in import credentials
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.sessions.models import BrowserSession
-from authsite.users import levels
+from authsite.users import account as levels
 from authsite.users.groups.group_scopes import Holder
 from authsite.users.models import User, unchanged_since
 from authsite.users.service import NOTED_AGAIN
@@ -177,7 +177,7 @@ def issue(
     holder = Holder(account.id, levels.acr_of(done.amr), client.id)
     held = scopes.hold(ctx, holder, scope)
     form = access_tokens.form_for(ctx, resource)
-    owner = _of_user(done, scope, facts.pack(done.amr, audience=audience))
+    owner = _of_user(done, scope, credentials.pack(done.amr, audience=audience))
     about = access_tokens.Holder(client.id, account, done.amr, done.auth_at)
     pair = _insert(ctx, client, held, family_id, owner, form, about)
     scopes.confirm(ctx, holder, family_id, held)
@@ -216,7 +216,7 @@ def issue_for_client(
         "new_owner_kind": "client",
         "new_user_id": None,
         "new_user_epoch": None,
-        "new_facts": facts.pack(levels.PASSWORD, audience=audience),
+        "new_facts": credentials.pack(levels.PASSWORD, audience=audience),
     }
     form, about = access_tokens.form_for(ctx, resource), access_tokens.Holder(client.id)
     return _insert(ctx, client, scope, uuid4(), values, form, about)

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, or_
 
-from authsite.platform.db.batches import Batch
-from authsite.platform.db.table_scan import sweep_table
+from authsite.platform.db.batches import Batch, sweep_table
 from authsite.platform.settings import Settings
 
 from .models import Family, PersonalToken

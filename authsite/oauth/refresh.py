@@ -15,19 +15,18 @@ from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.sign_in import notices
-from authsite.sign_in.conditions import check_account
+from authsite.sign_in.credentials import unpack
 from authsite.sign_in.factors import policy
-from authsite.sign_in.facts import unpack
-from authsite.users.account import ACCOUNT_COLUMNS, Account
+from authsite.sign_in.gate import check_account
+from authsite.users.account import ACCOUNT_COLUMNS, Account, acr_of
 from authsite.users.groups.group_scopes import Holder
-from authsite.users.levels import acr_of
 
 from . import asked_scopes, client_groups, families, resources, scopes, self_described
 from .active import ACTIVE_FAMILY, within_grace
 from .codes import family as code_families
 from .codes.family import OTHER, Refreshing
 from .errors import InvalidGrant, TokenReused
-from .mfa.errors import PolicyNotMet
+from .mfa.service import PolicyNotMet
 from .models import UNVERIFIED_TYPES, Client, Family
 from .oidc import access_tokens
 from .oidc.access_tokens import Form

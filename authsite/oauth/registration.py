@@ -1,6 +1,6 @@
 """Register a client with all of its fields, and change one."""
 
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from authsite.platform.context import Context
 from authsite.platform.i18n import _
 

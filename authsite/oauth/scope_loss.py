@@ -12,12 +12,11 @@ from authsite.platform.audit.service import About, record_all
 from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.platform.settings.values import ADMIN_PREFIX, is_admin
-from authsite.sign_in.facts import amr_of
+from authsite.sign_in.credentials import amr_of
+from authsite.users.account import acr_of, lock_all
 from authsite.users.groups import group_scopes
 from authsite.users.groups.group_scopes import Holder
-from authsite.users.groups.models import Group, GroupMember
-from authsite.users.levels import acr_of
-from authsite.users.locks import lock_all
+from authsite.users.groups.labels import Group, GroupMember
 
 from .active import ACTIVE_FAMILIES
 from .active_personal_tokens import ACTIVE_PERSONAL_TOKENS

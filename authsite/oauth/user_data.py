@@ -11,7 +11,7 @@ from authsite.platform.user_data import Id, Line, Moment, UserData, exported_lin
 
 from . import client_secrets, models
 from .codes.models import AuthorizationCode
-from .consents import models as consents
+from .consents import service as consents
 
 _TOKENS = (
     "id client_id granted_scope scope created_at rotated_at used_at refresh_expires_at revoked_at"

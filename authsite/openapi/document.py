@@ -5,14 +5,13 @@ from importlib.metadata import version
 from typing import Any
 
 from authsite.platform.http.api_metadata import CLIENT_BASIC, REFRESH_COOKIE, Tag, Text
-from authsite.platform.http.bodies import Body
-from authsite.platform.http.body_values import FORM, JSON
+from authsite.platform.http.bodies import FORM, JSON, Body
 from authsite.platform.settings import Settings
 
 from .endpoints import Endpoint, endpoints
-from .error_responses import errors_of
 from .responses import (
     ERROR_BODIES,
+    errors_of,
     failures,
     header_components,
     successes,

@@ -10,7 +10,7 @@ from pyramid.interfaces import IRoutesMapper
 from authsite.guards.route_options import Rules, rules_of
 from authsite.platform.http.api_metadata import Operation, Tag, operation_of
 from authsite.platform.http.bodies import Body
-from authsite.platform.http.error_formats import stated_format
+from authsite.platform.http.error_bodies import stated_format
 from authsite.platform.http.errors import ErrorFormat
 from authsite.platform.http.own_routes import is_own
 

@@ -81,7 +81,7 @@ def make_services(settings: Settings, *, limits: bool = True) -> Services:
     standbys = Standbys(database, read_urls, settings.database_read_lag) if read_urls else None
     limiter = None
     if limits:
-        from authsite.platform.rate_limit.factory import make_limiter
+        from authsite.platform.rate_limit.limiter import make_limiter
 
         limiter = make_limiter(settings, database)
     return Services(

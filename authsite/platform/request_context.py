@@ -30,7 +30,7 @@ def context_of(request: Request) -> Context:
 def _limits_of(request: Request) -> "CallerLimits":
     from authsite.platform.rate_limit.caller_limits import CallerLimits, Counted
     from authsite.platform.rate_limit.device_cookie import sent_cookie
-    from authsite.platform.rate_limit.networks import network_of
+    from authsite.platform.rate_limit.limiter import network_of
 
     services = request.authsite.services
     weak: Callable[[], Any] = request.authsite.request

@@ -13,17 +13,16 @@ from authsite.sign_in.identifiers import Identifier
 from authsite.sign_in.method import Pending
 from authsite.sign_in.sessions.service import BegunSession
 from authsite.signup.service import accept_terms, terms_errors
+from authsite.users import identities
 from authsite.users import service as users
-from authsite.users.erasure import erase
 from authsite.users.errors import SignInEnded
-from authsite.users.identities import service as identities
 from authsite.users.models import User
+from authsite.users.service import erase
 
 from . import mails
-from .decision import Step
 from .entering import enter_new
-from .errors import Changed
-from .known_accounts import may_start_afresh
+from .known_accounts import Step, may_start_afresh
+from .linking.service import Changed
 from .visits import Visit, join, require_step
 
 

@@ -17,10 +17,9 @@ from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.provider import ProvidedIdentity
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import BegunSession
-from authsite.users.account import account_of
-from authsite.users.identities import service as identities
-from authsite.users.identities.models import Identity
-from authsite.users.levels import PROVIDER
+from authsite.users import identities
+from authsite.users.account import PROVIDER, account_of
+from authsite.users.identities import Identity
 from authsite.users.models import User
 
 from .known_accounts import Known

@@ -1,25 +1,98 @@
 """Read what the decision depends on: the identity, the account with the address, the settings."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
+from enum import Enum
 from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import bindparam, select
+from structlog import get_logger
 
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import pseudonym, record_apart
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
 from authsite.sign_in.credentials import Credential, find_credential
-from authsite.sign_in.factors.left import has_factor
+from authsite.sign_in.factors.service import has_factor
 from authsite.sign_in.fields import domain_errors
+from authsite.sign_in.methods.provider import ProviderRefused
 from authsite.sign_in.methods.provider.people import is_allowed
 from authsite.sign_in.methods.provider.values import ProvidedIdentity
 from authsite.users.account import ACCOUNT_COLUMNS, Account
-from authsite.users.identities.models import Identity
+from authsite.users.identities import Identity
 from authsite.users.models import Origin, User
 
-from .decision import Case, Holder, Step, decide
+# Whose account is it? The decision at every return from a provider, as one function.
+#
+# An identity is known, or it is new; the account with the same e-mail address says nothing about
+# whose it is until the address is proved, and even then the account may have been registered by a
+# stranger, who knows its password. So an account that was there is never joined silently.
+
+
+class Holder(Enum):
+    """Who has the e-mail address here."""
+
+    NONE = "no account"
+    CONFIRMED = "an account that has confirmed it"
+    UNCONFIRMED = "an account that has never confirmed it: anyone may have registered it"
+
+
+class Step(Enum):
+    """What happens next."""
+
+    NOT_ALLOWED = "refused: the tenant or domain is not among those of the setting"
+    SIGN_IN = "the user of the identity signs in"
+    ASK_ADDRESS = "a form asks for the e-mail address"
+    PROVE_ADDRESS = "a mailed link has to prove the address; until then nothing is made"
+    CREATE = "a form creates the user"
+    CLOSED = "refused: no new user may register with this identity"
+    CONNECT = "the owner of the account proves it, and the identity is linked"
+    CONNECT_LATER = "a page says how to link the identity from the account page"
+    CLAIM = "it is mine, or start afresh"
+
+
+class Case(NamedTuple):
+    """What the decision depends on.
+
+    ``allowed``: whether tenant and domain are among those of the setting; None if that depends on
+    an address that is not known yet. ``vouched``: whether that was said now, of a verified address:
+    who left a company has the identity still, and not its mailbox. ``proved``: whether ``address``
+    is proved, by a provider that is trusted or by a mailed link. ``may_register``: whether a new
+    user may have the address. ``asks``: the setting `link` is ``ask``.
+    """
+
+    known: bool
+    allowed: bool | None
+    vouched: bool
+    address: str | None
+    proved: bool
+    holder: Holder
+    may_register: bool
+    asks: bool
+
+
+def decide(case: Case) -> Step:
+    """The next step of a sign-in with a provider; the conditions are asked in this order."""
+    if case.allowed is False or (case.known and not case.allowed):
+        return Step.NOT_ALLOWED
+    if case.known and not case.vouched:
+        return Step.PROVE_ADDRESS if case.address else Step.NOT_ALLOWED
+    if case.known:
+        return Step.SIGN_IN
+    if case.address is None:
+        return Step.ASK_ADDRESS
+    if not case.proved:
+        return Step.PROVE_ADDRESS
+    if case.holder is Holder.NONE:
+        return Step.CREATE if case.may_register else Step.CLOSED
+    if case.holder is Holder.UNCONFIRMED:
+        return Step.CLAIM
+    return Step.CONNECT if case.asks else Step.CONNECT_LATER
+
 
 START_AFRESH_WITHIN = timedelta(days=30)  # since the account was registered
 
@@ -150,3 +223,27 @@ def _holder(found: Credential | None) -> Holder:
     if found is None:
         return Holder.NONE
     return Holder.CONFIRMED if found.account.confirmed else Holder.UNCONFIRMED
+
+
+# Record why a way to a provider was refused, for the operator.
+
+
+log = get_logger("authsite.providers")
+
+
+@contextmanager
+def recording_denials(ctx: Context, *uncounted: str) -> Iterator[None]:
+    """Record a `ProviderRefused` that the block raises, while the request holds no lock.
+
+    ``uncounted``: whose refusals no limit counts, such as an address; once an hour then.
+    """
+    try:
+        yield
+    except ProviderRefused as error:
+        about = {"provider": error.provider.name, "reason": str(error.failure), **error.facts}
+        log.warning("provider_refused", **about)
+        if uncounted and not ctx.limits.once_an_hour("provider refused", *uncounted):
+            raise
+        subject = {"subject": pseudonym(error.subject)} if error.subject else {}
+        record_apart(ctx, Event.PROVIDER_REFUSED, details={**about, **subject})
+        raise

@@ -2,7 +2,7 @@
 
 from authsite.platform.context import Context
 from authsite.platform.mail import outbox
-from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
+from authsite.platform.mail.message import MailBuilder, MailContent, MailJob, own_link
 from authsite.platform.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider

@@ -27,17 +27,17 @@ from authsite.sign_in.method import Pending
 from authsite.sign_in.methods import password
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.sign_in.sessions.service import BegunSession
+from authsite.users import identities
 from authsite.users import service as users
 from authsite.users.account import SignedInUser
-from authsite.users.identities import service as identities
-from authsite.users.identities.models import Identity
+from authsite.users.identities import Identity
 from authsite.users.mails import send_welcome
 from authsite.users.models import User
 
 from . import waiting
-from .decision import Step
 from .entering import enter_known, enter_new
-from .errors import Changed, WrongPassword
+from .known_accounts import Step
+from .linking.service import Changed, WrongPassword
 from .visits import Visit, join, require_step, required
 
 _ACCOUNT = (Step.CONNECT, Step.CLAIM)

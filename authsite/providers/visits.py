@@ -14,16 +14,14 @@ from authsite.sign_in.errors import DomainNotAllowed
 from authsite.sign_in.fields import read_address
 from authsite.sign_in.identifiers import normalized_key
 from authsite.sign_in.methods.provider import ProvidedIdentity, is_allowed
-from authsite.users.identities import service as identities
-from authsite.users.identities.models import Identity
-from authsite.users.identities.service import AlreadyLinked, NewIdentity
+from authsite.users import identities
+from authsite.users.identities import AlreadyLinked, Identity, NewIdentity
 
 from . import mails, waiting
-from .decision import Step
 from .entering import Browser
-from .errors import Changed
-from .known_accounts import Found, look
-from .linking import mails as linking_mails
+from .known_accounts import Found, Step, look
+from .linking import service as linking_mails
+from .linking.service import Changed
 from .waiting import Waiting
 
 

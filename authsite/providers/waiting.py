@@ -12,14 +12,14 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from authsite.platform import stored_requests
 from authsite.platform.context import Context
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.ids import as_id
 from authsite.platform.settings.sections.providers import Provider
-from authsite.platform.stored_requests import service as stored_requests
-from authsite.sign_in.methods.provider.browser import LIFETIME, WHILE_A_MAIL_IS_AWAITED
 from authsite.sign_in.methods.provider.failures import ProviderFailure, ProviderRefused
+from authsite.sign_in.methods.provider.protocol import LIFETIME, WHILE_A_MAIL_IS_AWAITED
 from authsite.sign_in.methods.provider.values import ProvidedIdentity
 
 KIND = "provider"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from authsite.platform.http import cross_site
 from authsite.platform.http.api_metadata import Tag
 
-from . import mails
+from . import service
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -20,7 +20,7 @@ API_TAG = Tag(
 def includeme(config: "Configurator") -> None:
     """Routes under the paths of the variant, and the mails."""
     cfg = config.registry["authsite"].settings
-    for name, builder in mails.BUILDERS.items():
+    for name, builder in service.BUILDERS.items():
         config.add_mail_builder(name, builder)
     separator = "-" if cfg.variant == "B" else "/"
     config.add_route("authsite.recovery.forgot", f"/v1/password{separator}forgot", errors="json")

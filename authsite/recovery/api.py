@@ -10,13 +10,13 @@ from pyramid.view import view_config
 from authsite.platform.http.api_metadata import Message, Operation, ResponseHeader
 from authsite.platform.http.bodies import Body, Email, NewPassword, Password, Token, Url
 from authsite.platform.http.errors import FieldError
-from authsite.platform.http.page_urls import page_not_allowed, page_required
+from authsite.platform.http.return_to import page_not_allowed, page_required
 from authsite.platform.passwords import policy
 from authsite.platform.rate_limit import device_cookie
 from authsite.platform.request_state import Request
 
 from . import service
-from .errors import InvalidResetToken
+from .service import InvalidResetToken
 
 _SENT: Message = {
     "message": "If the address is known here, a message with a link is on its way to it."

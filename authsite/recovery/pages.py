@@ -11,13 +11,13 @@ from authsite.platform.http.rendering import page_path, see_other
 from authsite.platform.http.return_to import keep_next
 from authsite.platform.rate_limit import device_cookie
 from authsite.platform.request_state import Request
-from authsite.sign_in import undo_notice
+from authsite.sign_in import notices
 from authsite.sign_in.factors import remaining
 from authsite.sign_in.known_address import keep_address
 
 from . import service
 from .api import ResetBody, judge_reset
-from .errors import InvalidResetToken
+from .service import InvalidResetToken
 
 FORGOT = "authsite:templates/recovery/forgot.jinja2"
 RESET = "authsite:templates/recovery/reset.jinja2"
@@ -121,7 +121,7 @@ def reset(request: Request) -> Response:
         request.authsite.ctx, given.email, given.token, given.password, given.password_confirmation
     )
     device_cookie.set_cookie(request)
-    undo_notice.announce(request, user_id)
+    notices.announce(request, user_id)
     keep_address(request, given.email)
     token = remaining.token_for(request.authsite.ctx, user_id)
     more = {"remaining": token} if token else {}

@@ -1,7 +1,10 @@
 """Reset a forgotten password (OWASP Forgot Password cheat sheet)."""
 
+import re
+import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+from datetime import datetime
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from sqlalchemy import bindparam, literal_column, select
@@ -9,12 +12,22 @@ from sqlalchemy import bindparam, literal_column, select
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import pseudonym, record
 from authsite.platform.context import Context
+from authsite.platform.crypto.keys import KeyRing
+from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.db import PreparedQuery, after_commit
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.http.bodies import errors_of
 from authsite.platform.http.errors import FieldError, ValidationFailed
-from authsite.platform.http.page_urls import choose_page_url
+from authsite.platform.http.return_to import choose_page_url
 from authsite.platform.i18n import _
+from authsite.platform.mail import outbox
+from authsite.platform.mail.message import (
+    MailBuilder,
+    MailContent,
+    MailJob,
+    is_own_page,
+    with_query,
+)
 from authsite.platform.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.platform.passwords import policy
 from authsite.platform.runtime import clock
@@ -27,11 +40,110 @@ from authsite.sign_in.credentials import (
 )
 from authsite.sign_in.identifiers import normalized_key
 from authsite.users import service as users
-from authsite.users.identities.service import remove_untrusted
+from authsite.users.identities import remove_untrusted
+from authsite.users.mails import MAIL_USER, content_for
 from authsite.users.models import LoginName, User
 
-from . import mails, tokens
-from .errors import InvalidResetToken
+# Reset tokens: sealed values that are not stored in a table.
+#
+# A token contains only its expiry. It is bound to the user's id, ``recovery_version`` and stored
+# address. So a new password, a new address and disabling the user invalidate all links that were
+# mailed before. Ending the sign-ins does not: otherwise an intruder could invalidate the owner's
+# link.
+#
+# The short link to authsite's own page has the user's id before the token, instead of the
+# address.
+
+
+PURPOSE = "reset token"
+_FORMAT = SealedFormat()
+_LINK = re.compile(r"([0-9a-f]{32})(.+)")
+
+
+class Recoverable(Protocol):
+    """A user whose password can be reset."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def recovery_version(self) -> int: ...
+    @property
+    def email(self) -> str: ...
+
+
+def make(ring: KeyRing, user: Recoverable, expires: datetime) -> str:
+    """Make a token for the present state of ``user``, valid until ``expires`` (whole seconds)."""
+    return _FORMAT.seal(ring, expires=int(expires.timestamp()), bound=_state(user))
+
+
+def is_valid(ring: KeyRing, text: str, user: Recoverable, now: datetime) -> bool:
+    """Whether ``text`` is a token for the present state of ``user`` and not expired at ``now``."""
+    return _FORMAT.unseal(ring, text, now, _state(user)) is not None
+
+
+def was_made(ring: KeyRing, text: str, user: Recoverable) -> bool:
+    """Whether ``text`` is a token for the present state of ``user``, expired or not."""
+    return _FORMAT.unseal_expired(ring, text, _state(user)) is not None
+
+
+def for_link(user: Recoverable, token: str) -> str:
+    """What the short link to authsite's own page ends with."""
+    return f"{user.id.hex}{token}"
+
+
+def split_link(text: str) -> tuple[UUID | None, str]:
+    """The user's id and the token of a short link; the id is None if there is none."""
+    parts = _LINK.fullmatch(text)
+    return (UUID(parts[1]), parts[2]) if parts else (None, "")
+
+
+def _state(user: Recoverable) -> bytes:
+    return user.id.bytes + struct.pack(">Q", user.recovery_version) + user.email.encode()
+
+
+# The mail with a reset link.
+
+
+RESET_PAGE = "/password/reset"
+
+
+def send_reset(ctx: Context, recipient: Recipient, page_url: str) -> None:
+    """Enqueue the link that resets the password; ``page_url`` is where it leads."""
+    expires_at = clock.now() + ctx.settings.reset_expires_in
+    outbox.put(ctx, outbox.NewMail("reset", recipient, page_url=page_url, expires_at=expires_at))
+
+
+def build_reset(job: MailJob) -> MailContent | None:
+    """The reset link; None if the user was deleted, disabled, or has another address.
+
+    The token is made for the `recovery_version` at the time of sending: a password change between
+    the request and the sending does not invalidate the link.
+    """
+    user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
+    if user is None or user.email != job.mail.address or not job.mail.expires_at:
+        return None
+    token = make(job.services.keys[PURPOSE], user, job.mail.expires_at)
+    if is_own_page(job, RESET_PAGE):
+        link = f"{job.mail.page_url}/{for_link(user, token)}"
+    else:
+        link = with_query(job.mail.page_url, email=user.email, token=token)
+    return content_for(user, job, link=link)
+
+
+BUILDERS: dict[str, MailBuilder] = {"reset": build_reset}
+
+
+# Errors of a password reset.
+
+
+class InvalidResetToken(ValidationFailed):
+    """The token is wrong, used, expired or of another address; the response is the same for all."""
+
+    audit_event = Event.RECOVERY_REFUSED
+
+    def __init__(self) -> None:
+        message = _("This link is no longer valid. Request a new one.")
+        super().__init__(details=[FieldError("invalid_token", "token", message)])
 
 
 class Resettable(NamedTuple):
@@ -79,14 +191,14 @@ def request_reset(ctx: Context, email: str, page_url: str | None = None) -> None
     account = enabled and enabled.account
     allowed = _may_mail(ctx, key, enabled)
     recipient = Recipient(account.id, account.email) if account and allowed else NO_RECIPIENT
-    mails.send_reset(ctx, recipient, page_url)
+    send_reset(ctx, recipient, page_url)
     details = None if account else {"name": pseudonym(key)}
     record(ctx, Event.RECOVERY_REQUESTED, user_id=account.id if account else None, details=details)
 
 
 def mail_link(ctx: Context, recipient: Recipient) -> None:
     """Mail a reset link that opens the default page, where its user has not requested one."""
-    mails.send_reset(ctx, recipient, _page_urls(ctx)[0])
+    send_reset(ctx, recipient, _page_urls(ctx)[0])
 
 
 def request_errors(ctx: Context, page_url: str | None) -> Sequence[FieldError]:
@@ -118,9 +230,9 @@ def read_link(ctx: Context, text: str) -> ResetLink:
     Raises `InvalidResetToken` if it is not a link for the present address and password of a user: a
     link that was mailed before must not reveal the user's present address.
     """
-    user_id, token = tokens.split_link(text)
+    user_id, token = split_link(text)
     user = LINKED.one(ctx.database, user_id=user_id) if user_id else None
-    if user is None or not tokens.was_made(ctx.services.keys[tokens.PURPOSE], token, user):
+    if user is None or not was_made(ctx.services.keys[PURPOSE], token, user):
         raise InvalidResetToken
     return ResetLink(user.email, token)
 
@@ -131,8 +243,8 @@ def check_token(ctx: Context, email: str, token: str) -> Resettable:
     Raises `InvalidResetToken`.
     """
     user = RESETTABLE.one(ctx.database, key=normalized_key("email", email))
-    ring = ctx.services.keys[tokens.PURPOSE]
-    if user is None or not tokens.is_valid(ring, token, user, clock.now()):
+    ring = ctx.services.keys[PURPOSE]
+    if user is None or not is_valid(ring, token, user, clock.now()):
         raise InvalidResetToken
     return user
 
@@ -163,7 +275,7 @@ def reset(
 
 def replace_password(
     ctx: Context,
-    user: tokens.Recoverable,
+    user: Recoverable,
     password: str,
     *,
     mailbox: str | None = None,

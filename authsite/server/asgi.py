@@ -11,22 +11,126 @@ long, too late or incomplete.
 
 import asyncio
 import io
+import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote_to_bytes
 
-from authsite.platform.http.body_values import MAX_BODY
+from authsite.platform.http.bodies import MAX_BODY
 from authsite.platform.http.outbound_slots import AT_ONCE
 from authsite.platform.http.tween import BEGAN
 from authsite.platform.runtime.slots import WorkQueue
 
-from .deadlines import Deadlines
-from .environ import environ_of
-
 if TYPE_CHECKING:
     from .request_log import RequestLog
+
+
+# The WSGI environ (PEP 3333) of an ASGI request.
+
+
+_BASE: dict[str, Any] = {
+    "GATEWAY_INTERFACE": "CGI/1.1",
+    "SCRIPT_NAME": "",
+    "SERVER_SOFTWARE": "Granian",
+    "wsgi.errors": sys.stderr,
+    "wsgi.input_terminated": True,
+    "wsgi.multiprocess": False,
+    "wsgi.multithread": True,
+    "wsgi.run_once": False,
+    "wsgi.version": (1, 0),
+}
+_PROTOCOLS = {"1": "HTTP/1.0", "1.0": "HTTP/1.0", "2": "HTTP/2.0"}
+_NAMES: dict[bytes, str] = {
+    b"content-type": "CONTENT_TYPE",
+    b"content-length": "CONTENT_LENGTH",
+    b"host": "HTTP_HOST",
+    b"authorization": "HTTP_AUTHORIZATION",
+}
+
+
+def environ_of(scope: dict[str, Any]) -> dict[str, Any]:
+    """The environ of the request ``scope``, still without ``wsgi.input``.
+
+    It does not contain the environment of the process, which holds our secrets. Header values are
+    decoded as ISO-8859-1, so no byte is lost. Header names with an underscore are left out: WSGI
+    cannot distinguish ``X_Forwarded_For`` from ``X-Forwarded-For``, so a client could override what
+    the proxy sent.
+    """
+    environ = _BASE.copy()
+    environ["SERVER_PROTOCOL"] = _PROTOCOLS.get(scope["http_version"], "HTTP/1.1")
+    environ["SERVER_NAME"], port = scope["server"]
+    environ["SERVER_PORT"] = str(port)
+    environ["REMOTE_ADDR"] = scope["client"][0]
+    environ["REQUEST_METHOD"] = scope["method"]
+    environ["PATH_INFO"] = unquote_to_bytes(scope["raw_path"]).decode("latin-1")
+    environ["QUERY_STRING"] = scope["query_string"].decode("latin-1")
+    environ["wsgi.url_scheme"] = scope["scheme"]
+    for name, value in scope["headers"]:
+        if b"_" in name:
+            continue
+        key = _NAMES.get(name) or "HTTP_" + name.upper().replace(b"-", b"_").decode("latin-1")
+        text = value.decode("latin-1")
+        if key in environ:  # RFC 9110, section 5.3; for cookies RFC 9113, section 8.2.3
+            text = f"{environ[key]}{'; ' if key == 'HTTP_COOKIE' else ','}{text}"
+        environ[key] = text
+    return environ
+
+
+# A time limit for something that many tasks of an event loop do.
+
+
+Result = TypeVar("Result")
+
+
+class Deadlines:
+    """Ends what takes a task more than ``seconds``.
+
+    One timer of the event loop serves all tasks. `asyncio.timeout` starts a timer for each, which
+    takes more processor time than to read a small body.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._ends: dict[asyncio.Task[Any], float] = {}  # the earliest first
+        self._timer_runs = False
+
+    async def run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """The result of ``work``, which runs in the task of the caller.
+
+        Raises `TimeoutError` after the time.
+        """
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a deadline belongs to a task of an event loop")
+        self._ends[task] = asyncio.get_running_loop().time() + self._seconds
+        if not self._timer_runs:
+            self._timer_runs = True
+            self._cancel_late()
+        try:
+            return await work
+        except asyncio.CancelledError:
+            # The server may have cancelled the task, too; that cancellation must be raised again.
+            if task in self._ends or task.uncancel() > 0:
+                raise
+            raise TimeoutError from None
+        finally:
+            self._ends.pop(task, None)
+
+    def _cancel_late(self) -> None:
+        """Cancel the tasks whose time is over; again when that of the next one is."""
+        loop = asyncio.get_running_loop()
+        while self._ends:
+            task, end = next(iter(self._ends.items()))
+            if end > loop.time():
+                loop.call_at(end, self._cancel_late)
+                return
+            del self._ends[task]
+            task.cancel()
+        self._timer_runs = False
+
 
 BODY_SECONDS = 10.0  # for a whole body; then 408 (RFC 9110, section 15.5.9)
 

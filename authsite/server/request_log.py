@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from authsite.platform.denied_requests.reason import shown
 from authsite.platform.http.errors import ApiError, denied
-from authsite.platform.http.methods import METHODS
+from authsite.platform.http.headers import METHODS
 from authsite.platform.logs import one_line
 
 DELAY = 0.05  # seconds that a line waits for others

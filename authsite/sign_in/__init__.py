@@ -4,13 +4,8 @@ from typing import TYPE_CHECKING
 
 from pyramid.events import ApplicationCreated
 
-from authsite.sign_in import (
-    known_address,
-    login_url,
-    onward,
-    reauthentication,
-    undo_notice,
-)
+from authsite.sign_in import known_address, login_url, reauthentication
+from authsite.sign_in import notices as undo_notice
 from authsite.sign_in.failure_reasons import FailureReason
 from authsite.sign_in.method import METHODS, Method
 from authsite.sign_in.methods import password
@@ -20,12 +15,13 @@ from authsite.sign_in.methods.passkeys import assertion as passkeys
 from authsite.sign_in.methods.passkeys.failures import PasskeyFailure
 from authsite.sign_in.methods.provider.failures import AddressDoubt, ProviderFailure
 
-from .conditions import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
-from .factors import banner, recovering, remembered
 from .factors import notices as factor_notices
+from .factors import pages as factor_pages
+from .factors import recovering, remembered
+from .gate import ACCOUNT_CONDITIONS, AccountCondition, Check, Notify
 from .methods.recovery_codes import method as recovery_codes
 from .methods.totp import method as totp
-from .purge import purge
+from .pending import purge
 from .sessions import csrf
 from .sessions.models import BrowserSession
 from .user_data import USER_DATA
@@ -56,7 +52,7 @@ def includeme(config: "Configurator") -> None:
     """The directives, the password as a method, the pages, and the table of pending logins."""
     config.add_directive("add_account_condition", add_account_condition)
     config.add_directive("add_sign_in_method", add_sign_in_method, action_wrap=False)
-    config.add_directive("add_onward", onward.add_onward)
+    config.add_directive("add_onward", login_url.add_onward)
     config.add_reasons("form", csrf.CsrfCause)
     config.add_reasons("login", FailureReason)
     config.add_reasons("passkey", PasskeyFailure)
@@ -88,7 +84,7 @@ def includeme(config: "Configurator") -> None:
     config.add_route("authsite.login.code.link", "/login/code/{token}")
     config.add_route("authsite.logout.page", "/logout")
     config.add_request_attribute("known_address", known_address.known_address)
-    config.add_request_attribute("factor_day", banner.factor_day)
+    config.add_request_attribute("factor_day", factor_pages.factor_day)
     config.add_request_attribute("proof", reauthentication.proof)
     config.add_request_attribute("factor_proof", reauthentication.factor_proof)
     config.add_request_attribute("undo_notice", undo_notice.undo_notice)

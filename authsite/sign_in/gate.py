@@ -5,34 +5,160 @@ browser session or issues tokens for a user, and only this module makes one, so 
 a way to sign in that forgets the gate. `Pending` opens nothing: it waits for another proof.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import record_apart
 from authsite.platform.context import Context
 from authsite.platform.db import after_commit
 from authsite.platform.http.errors import ApiError
-from authsite.platform.rate_limit.recognized import Recognition
+from authsite.platform.rate_limit.recognized import Owner, Recognition
+from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
 from authsite.sign_in import notices
 from authsite.sign_in.credentials import owner_of_user, remember_caller
-from authsite.sign_in.method import Pending, Target, Verified, Wrong
+from authsite.sign_in.failure_reasons import FailureReason
+from authsite.sign_in.method import METHODS, Method, Pending, Target, Verified, Wrong
 from authsite.sign_in.method import PendingEnded as PendingEnded
-from authsite.users.account import Account, under_new_epoch
-from authsite.users.levels import PASSWORD, PROMPTED, REMEMBERED, UNDATED
+from authsite.users.account import PASSWORD, PROMPTED, REMEMBERED, UNDATED, Account, under_new_epoch
 
 from . import mailbox
 from . import pending as pending_logins
-from .attempts import attempts_of
-from .checking import Denied as Denied
-from .checking import check as check
-from .checking import fail, method_of, verify
-from .conditions import check_account, find_denial
+from .factors import notices as factor_notices
 from .factors import remembered, state
-from .factors.missing import Missing, SoFar, find_missing, proves_mailbox
-from .factors.names import MAIL_CODE
+from .factors.policy import MAIL_CODE, Missing, SoFar, find_missing, proves_mailbox
+
+# Under which key the attempts at a pending login are counted.
+
+
+def attempts_of(pending: Pending) -> tuple[Owner, str]:
+    """Who is recognized, and under which key the attempts are counted.
+
+    While nothing is proved, that is the name, which may be of no user: a count for all names of a
+    user would reveal that they belong to one, and would lock out the user who knows the password.
+    """
+    name = f"name {pending.name_hash or pending.id}"
+    if pending.account is None:
+        return Owner(name), name
+    owner = owner_of_user(pending.account.id, pending.recognition_version)
+    return owner, owner.key if pending.amr else name
+
+
+# Account conditions: what an account must fulfil at every sign-in and every refresh.
+#
+# A condition can only deny. A further proof of who signs in is a `methods.Method`.
+
+
+Check = Callable[[Context, Account], None]
+Notify = Callable[[Context, Account], None]
+
+
+class AccountCondition(NamedTuple):
+    """A check after a right proof, and at every refresh.
+
+    ``check`` raises to deny; the audit event of the login then has ``reason``. ``notify`` is set if
+    the denial reveals that the account exists: with `prevent-enumeration` the answer is then that
+    of a wrong password, and ``notify`` informs the user by mail. It is called before the request
+    has written anything.
+    """
+
+    check: Check
+    notify: Notify | None = None
+    reason: FailureReason = FailureReason.DENIED
+
+
+ACCOUNT_CONDITIONS = Registered[AccountCondition]("account conditions")
+
+
+class Denial(NamedTuple):
+    """The condition that denies, and its error."""
+
+    condition: AccountCondition
+    error: ApiError
+
+
+def find_denial(ctx: Context, account: Account) -> Denial | None:
+    """The first condition that denies, if one does."""
+    for condition in ACCOUNT_CONDITIONS.of(ctx.services).values():
+        try:
+            condition.check(ctx, account)
+        except ApiError as error:
+            return Denial(condition, error)
+    return None
+
+
+def check_account(ctx: Context, account: Account) -> None:
+    """Check every condition; raises the error of the first one that denies."""
+    if denial := find_denial(ctx, account):
+        raise denial.error
+
+
+# Check one proof: count it before, and record it if it is wrong.
+
+
+class Denied(Exception):
+    """An account condition denies the account; see ``denial``."""
+
+    def __init__(self, denial: Denial) -> None:
+        super().__init__(denial)
+        self.denial = denial
+
+
+def method_of(ctx: Context, name: str) -> Method:
+    """The method of this name."""
+    return METHODS.of(ctx.services)[name]
+
+
+def verify(
+    ctx: Context,
+    method: Method,
+    given: Mapping[str, str],
+    target: Target,
+    pending: Pending | None = None,
+) -> Verified | Wrong | None:
+    """What the method says of ``given``. Raises the error of an account condition that denies."""
+    try:
+        return method.verify(ctx, target, given, pending)
+    except Denied as error:
+        raise error.denial.error from None
+
+
+def check(
+    ctx: Context,
+    pending: Pending,
+    method: str,
+    given: Mapping[str, str],
+    owner: Owner,
+    counted: str | None = None,
+) -> Verified | Wrong:
+    """Check a further proof: counted for the ``owner`` before, and recorded if it is wrong.
+
+    ``pending``: of a step-up one that is not stored, with the id of the session; then the caller
+    calls the method's ``after``. ``counted``: as ``key`` of the limit. Raises as `sign_in`.
+    """
+    with ctx.limits.second_factor(owner, counted) as attempt:
+        verified = verify(ctx, method_of(ctx, method), given, pending.target, pending)
+        attempt.succeeded = isinstance(verified, Verified)
+    if isinstance(verified, Verified):
+        return verified
+    wrong = verified or Wrong()
+    record_apart(ctx, Event.FACTOR_FAILED, **pending.about(method, wrong))
+    return wrong
+
+
+def fail(ctx: Context, pending: Pending, wrong: Wrong, *, stored: bool = True) -> Wrong:
+    """Count a login that a wrong further proof has failed, and tell its user; ``wrong`` again.
+
+    ``stored``: whether the failure is in the row of the pending login.
+    """
+    LOGINS.add("failed")
+    factor_notices.note_failure(ctx, pending.account, pending.amr, more=0 if stored else 1)
+    return wrong
 
 
 @dataclass(frozen=True, slots=True)

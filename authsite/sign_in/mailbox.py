@@ -15,18 +15,17 @@ from authsite.platform.context import Context
 from authsite.platform.db import after_commit
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
-from authsite.users import mails
+from authsite.users import identities, mails
 from authsite.users import service as users
 from authsite.users.account import Account, account_of
-from authsite.users.identities import service as identities
 from authsite.users.models import User, unchanged_since
-from authsite.users.recovered import AT_RECOVERY_BY_MAIL
+from authsite.users.user_data import AT_RECOVERY_BY_MAIL
 
 from .credentials import forget_failures
-from .factors.missing import proves_mailbox
+from .factors.policy import proves_mailbox
 from .factors.state import FactorState, state_of
 from .method import Pending, PendingEnded
-from .models import PendingLogin
+from .pending import PendingLogin
 
 
 class Confirmed(NamedTuple):

@@ -4,21 +4,28 @@ They go only to an address that the user has confirmed: another may be another p
 attacker could send them. The limits ``security-notice`` and ``failed-logins-notice`` bound them.
 """
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Exists, bindparam, exists, literal_column, select
 
+from authsite.platform.addresses import masked
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.context import Context
+from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.db import PreparedQuery
+from authsite.platform.http import cookies
 from authsite.platform.mail import outbox
 from authsite.platform.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.platform.rate_limit import limit_subject
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
+from authsite.users import former
 from authsite.users.account import Account
+
+from .identifiers import normalized_key
 
 LOGINS: tuple[Event, ...] = (Event.SESSION_BEGUN, Event.TOKEN_ISSUED)
 LINK_LIFETIME = timedelta(days=3)  # of the link "This was not me"
@@ -93,3 +100,63 @@ def send_failed_logins(ctx: Context, account: Account | None) -> None:
 
 def _recipient(account: Account) -> Recipient:
     return Recipient(account.id, account.email)
+
+
+# The cookie with which the next page says that a change of address can still be taken back.
+#
+# A login and a reset set it. A person who uses an account should know that its former address can
+# still take it back (account pre-hijacking, see `authsite.users.former`).
+
+
+PURPOSE = "undo notice"
+
+_FORMAT = SealedFormat("255p")  # as in `known_address`
+
+
+class UndoNotice(NamedTuple):
+    """The former address, shown in part, and until when it can take the change back."""
+
+    address: str
+    expires_at: datetime
+
+
+def announce(request: Request, user_id: UUID) -> None:
+    """Make the next page say it, if a change of the user's address can be taken back."""
+    found = former.find_restorable(request.authsite.database, user_id)
+    if found is None:
+        return
+    ring, expires = request.authsite.services.keys[PURPOSE], int(found.expires_at.timestamp())
+    sealed = _FORMAT.seal(ring, masked(found.email).encode(), expires=expires)
+    _write(request, request.response, sealed, expires - int(clock.now().timestamp()))
+
+
+def undo_notice(request: Request) -> UndoNotice | None:
+    """``request.authsite.undo_notice``: what the page has to say, once."""
+    value = cookies.read(request, cookies.host_name(request, cookies.UNDO))
+    if not value:
+        return None
+    request.add_response_callback(lambda request, response: _write(request, response, "", 0))
+    values = _FORMAT.unseal(request.authsite.services.keys[PURPOSE], value, clock.now())
+    if values is None:
+        return None
+    address, expires = values
+    return UndoNotice(address.decode(), datetime.fromtimestamp(expires, UTC))
+
+
+def _write(request: Request, response: object, value: str, max_age: int) -> None:
+    name = cookies.host_name(request, cookies.UNDO)
+    cookies.write(request, response, cookies.Cookie(name, value, max_age))
+
+
+# The limit of mails to a user's address that may be another person's: it is not confirmed.
+
+
+def may_mail_own_address(ctx: Context, account: Account) -> bool:
+    """Count a mail to the user's own address; return whether it is within its limit.
+
+    A confirmed address has no limit. An unconfirmed one may belong to another person: it has the
+    limit ``unconfirmed-recipient``, which all accounts with this address share in turn.
+    """
+    return account.confirmed or ctx.limits.allows(
+        "unconfirmed-recipient", normalized_key("email", account.email)
+    )

@@ -16,7 +16,7 @@ from authsite.platform.http.return_to import forget_next
 from authsite.platform.i18n import duration_words
 from authsite.platform.rate_limit import device_cookie
 from authsite.platform.request_state import Request
-from authsite.sign_in.factors.browser import target_of
+from authsite.sign_in.factors.remembered import target_of
 from authsite.sign_in.fields import require_filled
 from authsite.sign_in.method import METHODS, Pending
 from authsite.sign_in.methods.passkeys.registration import can_add
@@ -25,13 +25,10 @@ from authsite.sign_in.sessions.service import BegunSession
 from authsite.sign_in.wording import wording
 from authsite.users.caller import signed_in
 
-from . import undo_notice
-from .after_logout import logout_target
-from .known_address import forget_address
-from .login_url import is_elsewhere, login_url
-from .onward import onward_of
-from .pending_cookie import forget_key, keep_key
-from .signed_in_already import lead_on_signed_in, onward_target
+from . import notices
+from .known_address import forget_address, lead_on_signed_in, onward_target
+from .login_url import is_elsewhere, login_url, logout_target, onward_of
+from .pending import forget_key, keep_key
 
 LOGIN = "authsite:templates/login/login.jinja2"
 FACTOR_PAGE = "authsite.login.factor"
@@ -144,7 +141,7 @@ def lead_in(request: Request, outcome: BegunSession | Pending) -> Response:
         return see_other(request, route_path(request, _page_of(request, outcome)))
     cookies.set_session(request, outcome.key, remember=outcome.target.remember)
     forget_key(request)
-    undo_notice.announce(request, outcome.user_id)
+    notices.announce(request, outcome.user_id)
     device_cookie.set_cookie(request)
     forget_address(request)
     forget_next(request)

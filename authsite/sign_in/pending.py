@@ -1,24 +1,29 @@
 """Pending logins: store, find, count attempts, spend, purge.
 
-The key is in a cookie (`authsite.sign_in.pending_cookie`). It opens nothing, and what it leads to
+The key is in a cookie (`authsite.sign_in.pending`). It opens nothing, and what it leads to
 has the epochs that were read before the first proof.
 """
 
 import secrets
 import uuid
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
+    Connection,
+    ForeignKey,
     Integer,
+    String,
     Uuid,
     and_,
     bindparam,
     column,
     delete,
     exists,
+    false,
     literal_column,
     or_,
     select,
@@ -26,19 +31,75 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_apart
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery, after_commit
+from authsite.platform.db.base import Base
+from authsite.platform.db.batches import Batch, sweep_table
+from authsite.platform.http import cookies
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.sign_in.factors.missing import Missing, SoFar, find_missing
+from authsite.platform.settings import Settings
+from authsite.sign_in.factors.policy import Missing, SoFar, find_missing
 from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.method import Pending, Target
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User, user_of
 
-from .models import PendingLogin
+# Pending logins: what was proved so far, while a further proof is missing.
+
+
+class PendingLogin(Base):
+    """A login that needs another proof. It opens nothing. Of its key only a hash is stored.
+
+    It ends with ``expires_at``, with too many ``failures``, and as soon as the epoch of its user or
+    client is not the one stored here. ``user_id`` is NULL where the name belongs to no user;
+    ``client_id`` is NULL for a browser session. ``amr``: what was proved, separated by blanks.
+    ``enroll``: the user must add a second factor. ``recognized``: since when the browser has been
+    recognized; ``unrecognized``: neither the browser nor the address was. ``identity_id``: the
+    identity at a provider with which the sign-in began. ``resource``: the URI of the resource that
+    the tokens are for. ``auth_at``: when the first proof was given
+    elsewhere, NULL for now. ``factor_version``: that of the user; the login ends when another is.
+    ``session_id``: the sign-in that a mailed code was requested for; such a row is not a login.
+    ``name_hash``: of the name with which a sign-in by mail began. ``registered``: the browser has
+    just registered the account.
+    """
+
+    __tablename__ = "pending_logins"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    key_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    user_id: Mapped[uuid.UUID | None] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), index=True
+    )
+    user_epoch: Mapped[int | None]
+    client_id: Mapped[uuid.UUID | None] = mapped_column(
+        ForeignKey("clients.id", ondelete="CASCADE"), index=True
+    )
+    client_epoch: Mapped[int | None]
+    scope: Mapped[str | None] = mapped_column(String(1024))
+    remember: Mapped[bool]
+    amr: Mapped[str] = mapped_column(String(200))
+    enroll: Mapped[bool]
+    recognized: Mapped[datetime | None]
+    unrecognized: Mapped[bool]
+    next: Mapped[str | None] = mapped_column(String(2048))
+    identity_id: Mapped[uuid.UUID | None]
+    resource: Mapped[str | None] = mapped_column(String(2048))
+    auth_at: Mapped[datetime | None]
+    factor_version: Mapped[int] = mapped_column(default=0, server_default="0")
+    session_id: Mapped[uuid.UUID | None]
+    name_hash: Mapped[str | None] = mapped_column(String(16))
+    registered: Mapped[bool] = mapped_column(default=False, server_default=false())
+    failures: Mapped[int]
+    address: Mapped[str | None] = mapped_column(String(45))
+    agent: Mapped[str | None] = mapped_column(String(200))
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+
 
 LIFETIME = timedelta(minutes=10)
 MAX_FAILURES = 5
@@ -311,3 +372,42 @@ def _not_ended() -> tuple[ColumnElement[bool], ...]:
 def _hash(key: str) -> str:
     """SHA-256 in hex, which is enough for 256 random bits."""
     return sha256(key.encode(errors="replace")).hexdigest()
+
+
+# The cookie with the key of a pending login. It opens nothing.
+
+
+MAX_LENGTH = 128
+
+
+def keep_key(request: Request, key: str) -> None:
+    """Set the cookie, for as long as the pending login lasts."""
+    _write(request, key, int(LIFETIME.total_seconds()))
+
+
+def read_key(request: Request) -> str | None:
+    """The key that the browser sent, or None."""
+    value = cookies.read(request, cookies.host_name(request, cookies.LOGIN))
+    return value if value and len(value) <= MAX_LENGTH else None
+
+
+def forget_key(request: Request) -> None:
+    """Delete the cookie, if the browser has it."""
+    if read_key(request) is not None:
+        _write(request, "", 0)
+
+
+def _write(request: Request, value: str, max_age: int) -> None:
+    name = cookies.host_name(request, cookies.LOGIN)
+    cookies.write(request, request.response, cookies.Cookie(name, value, max_age))
+
+
+# Delete pending logins that have ended.
+
+
+KEEP = timedelta(hours=24)  # after the end, for investigations
+
+
+def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
+    """Delete pending logins that have expired a day ago."""
+    return sweep_table(connection, PendingLogin, PendingLogin.expires_at <= now - KEEP)

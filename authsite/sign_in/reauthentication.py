@@ -23,10 +23,9 @@ from authsite.platform.rate_limit import limit_subject
 from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
-from authsite.users.account import SignedInUser
+from authsite.users import identities
+from authsite.users.account import AAL2, PASSWORD, SignedInUser, acr_of, is_old, reaches
 from authsite.users.caller import caller_of
-from authsite.users.identities import service as identities
-from authsite.users.levels import AAL2, PASSWORD, acr_of, is_old, reaches
 from authsite.users.models import User
 
 from .errors import (
@@ -39,8 +38,8 @@ from .errors import (
     WrongMailCode,
 )
 from .factors.policy import is_administrator
-from .methods.mail_code import session_codes
-from .methods.passkeys.models import Passkey
+from .methods.mail_code import pages
+from .methods.passkeys.stored import Passkey
 from .methods.totp.models import TotpFactor
 from .sessions.models import BrowserSession
 
@@ -197,11 +196,11 @@ def require_proof(
         raise WrongCurrentPassword(check_others())
     if others := [*_missing_code(given, with_code), *check_others()]:
         raise ValidationFailed(details=others)
-    if with_code and not session_codes.is_right(ctx, user, given.mail_code or ""):
+    if with_code and not pages.is_right(ctx, user, given.mail_code or ""):
         raise WrongMailCode
     prepared = before_writing()
     # Last: a refused request does not use the code up.
-    if with_code and not session_codes.use_up(ctx, user):
+    if with_code and not pages.use_up(ctx, user):
         raise WrongMailCode
     return prepared
 

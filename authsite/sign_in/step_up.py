@@ -13,9 +13,7 @@ from typing import NamedTuple
 
 from authsite.platform.context import Context
 from authsite.platform.runtime import clock
-from authsite.users.account import SignedInUser
-from authsite.users.errors import SignInEnded
-from authsite.users.levels import (
+from authsite.users.account import (
     AAL1,
     AAL2,
     EMAIL,
@@ -24,10 +22,12 @@ from authsite.users.levels import (
     PROMPTED,
     PROVIDER,
     UNDATED,
+    SignedInUser,
     acr_of,
     is_old,
     reaches,
 )
+from authsite.users.errors import SignInEnded
 
 from . import gate, reauthentication
 from .credentials import owner_of_user
@@ -38,14 +38,13 @@ from .errors import (
     WrongCurrentPassword,
     WrongMailCode,
 )
-from .factors.names import PASSKEY
-from .factors.page_errors import FactorMissing, WrongFactor
-from .factors.policy import is_asked
+from .factors.pages import FactorMissing, WrongFactor
+from .factors.policy import PASSKEY, is_asked
 from .factors.state import FactorState
 from .method import METHODS, Pending, Target, Wrong, second_factors, words_of
-from .methods.mail_code import session_codes
+from .methods.mail_code import pages
 from .reauthentication import StoredProof
-from .sessions import proved
+from .sessions import service as proved
 from .sessions.service import RenewedSession
 
 COMING_BACK = timedelta(minutes=1)
@@ -114,7 +113,7 @@ def prove(ctx: Context, user: SignedInUser, wanted: Wanted, given: Given) -> Ren
     first, second = _check(ctx, user, stored, missing, given)
     by_mail = first == EMAIL
     # Last: a refused request does not use the code up.
-    if by_mail and not session_codes.use_up(ctx, user):
+    if by_mail and not pages.use_up(ctx, user):
         raise WrongMailCode
     amr, auth_at = _outcome(user, missing, first, second)
     if user.browser_session_id is None:
@@ -229,7 +228,7 @@ def _check_first(
         return ()
     if not missing.by_password:
         if given.mail_code is not None:
-            if not session_codes.is_right(ctx, user, given.mail_code):
+            if not pages.is_right(ctx, user, given.mail_code):
                 raise WrongMailCode
             return EMAIL
         if missing.confirmed is None:
@@ -258,7 +257,7 @@ def _check_second(
         raise FactorMissing(words_of(ctx, given.method))
     pending = pending_of(user, stored, usable, beside)
     owner = owner_of_user(user.account.id, stored.recognition_version)
-    subject = session_codes.factor_subject(user)
+    subject = pages.factor_subject(user)
     verified = gate.check(ctx, pending, given.method, given.factor, owner, subject)
     if isinstance(verified, Wrong):
         raise WrongFactor(words_of(ctx, given.method), verified.code)

@@ -7,11 +7,11 @@ from typing_extensions import TypedDict
 
 from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 
-from .factors.models import RememberedBrowser
-from .methods.passkeys import models as passkeys
-from .methods.recovery_codes import models as recovery_codes
+from .factors.state import RememberedBrowser
+from .methods.passkeys import stored as passkeys
+from .methods.recovery_codes import service as recovery_codes
 from .methods.totp.models import TotpFactor
-from .models import PendingLogin
+from .pending import PendingLogin
 
 
 @exported_line

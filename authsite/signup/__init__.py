@@ -37,6 +37,6 @@ def includeme(config: "Configurator") -> None:
 def _purge(
     services: "Services", connection: "Connection", now: "datetime", _cfg: "Settings"
 ) -> "Iterator[Batch]":
-    from .unconfirmed import purge
+    from .service import purge
 
     return purge(services, connection, now)

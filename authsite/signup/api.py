@@ -19,7 +19,7 @@ from authsite.platform.http.bodies import (
     Url,
 )
 from authsite.platform.http.errors import FieldError
-from authsite.platform.http.page_urls import page_not_allowed
+from authsite.platform.http.return_to import page_not_allowed
 from authsite.platform.passwords import policy
 from authsite.platform.request_state import Request
 from authsite.sign_in.errors import DomainNotAllowed

@@ -24,20 +24,18 @@ from authsite.platform.passwords import policy
 from authsite.platform.request_state import Request
 from authsite.sign_in.fields import address_hint
 from authsite.sign_in.gate import PendingEnded
-from authsite.sign_in.known_address import keep_address
+from authsite.sign_in.known_address import keep_address, lead_on_signed_in
+from authsite.sign_in.login_url import onward_of
 from authsite.sign_in.method import Target, Wrong
 from authsite.sign_in.methods.mail_code import service as mail_code
-from authsite.sign_in.methods.mail_code.errors import CodeEnded, WrongCode
-from authsite.sign_in.onward import onward_of
+from authsite.sign_in.methods.mail_code.service import CodeEnded, WrongCode
 from authsite.sign_in.pages import lead_in
-from authsite.sign_in.pending_cookie import keep_key, read_key
+from authsite.sign_in.pending import keep_key, read_key
 from authsite.sign_in.sessions import cookies
 from authsite.sign_in.sessions import service as sessions
-from authsite.sign_in.signed_in_already import lead_on_signed_in
 from authsite.users.account import account_of
 from authsite.users.caller import signed_in
-from authsite.verification.registered_browser import forget_registered, keep_registered
-from authsite.verification.service import choose_page
+from authsite.verification.service import choose_page, forget_registered, keep_registered
 
 from . import service
 from .api import judge

@@ -1,15 +1,18 @@
 """Register a user: validate every field, hash the password, create the user."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from sqlalchemy import Connection, exists
 from sqlalchemy.orm import Session
 
 from authsite.oauth.oidc.availability import is_on
-from authsite.platform.audit.cause import Cause
-from authsite.platform.context import Context
+from authsite.platform.audit.service import Cause
+from authsite.platform.context import Context, Services
+from authsite.platform.db.batches import Batch
 from authsite.platform.http.bodies import errors_of
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
@@ -21,7 +24,9 @@ from authsite.sign_in.fields import domain_errors, read_identifiers, read_line
 from authsite.sign_in.identifiers import Identifier
 from authsite.users import service as users
 from authsite.users.errors import IdentifierTaken
+from authsite.users.groups.labels import GroupMember
 from authsite.users.models import User
+from authsite.users.service import erase_where
 from authsite.verification import service as verification
 
 _ACCEPTED = ("1", "true", "yes", "on")
@@ -232,3 +237,31 @@ def _reject_public(taken: Sequence[str]) -> None:
     public = [kind for kind in taken if kind != "email"]
     if public:
         raise IdentifierTaken(public)
+
+
+# The end of accounts that someone registered and no one has ever used or confirmed.
+#
+# Such an account holds an address, and what a stranger wrote beside it: a name, a username, a
+# phone number.
+
+
+def purge(services: Services, connection: Connection, now: datetime) -> Iterator[Batch]:
+    """Erase what `purge-unconfirmed` says: registered before that time, neither confirmed nor used.
+
+    Users in a group stay, and all whom an administrator, an import, an invitation or a provider has
+    brought.
+    """
+    span = services.settings.purge_unconfirmed
+    if span is None:
+        return iter(())
+    which = [
+        User.created_at <= now - span,
+        User.email_verified_at.is_(None),
+        User.origin == "registered",
+        User.last_sign_in_at.is_(None),
+        ~exists().where(GroupMember.user_id == User.id),
+    ]
+    # No application has got the username of an account that no one has signed in to.
+    return erase_where(
+        services, connection, which, User.created_at, why="unconfirmed", keep_username=False
+    )

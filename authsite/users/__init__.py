@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from . import former, mails, released
+from . import former, mails
 from .account_pages import add_account_page, add_account_section
-from .recovered import at_recovery, at_recovery_by_mail
-from .user_data import USER_DATA
+from .user_data import USER_DATA, at_recovery, at_recovery_by_mail
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -22,7 +21,10 @@ def includeme(config: "Configurator") -> None:
         "former_addresses", "Former addresses", former.purge, when="no longer restorable"
     )
     config.add_cleanup(
-        "released_usernames", "Usernames given up", released.purge, when="free for anyone again"
+        "released_usernames",
+        "Usernames given up",
+        former.purge_released,
+        when="free for anyone again",
     )
     for name, builder in mails.BUILDERS.items():
         config.add_mail_builder(name, builder)

@@ -17,7 +17,7 @@ from authsite.platform.registrations import Registered
 from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
 
-from . import agents
+from . import account
 from .caller import caller_of
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def common_values(request: Request, page: AccountPage) -> dict[str, Any]:
         "pages": [_page(request, route) for route in ACCOUNT_PAGES.of(request.authsite.services)],
         "page_shown": page,
         "now": clock.now(),
-        "program": agents.describe,
+        "program": account.describe,
         "done": request.GET.get("done"),
     }
 

@@ -6,10 +6,9 @@ from uuid import UUID
 
 from authsite.platform.request_state import Request
 
-from .account import Account, SignedInUser, as_json
+from .account import AAL2, Account, SignedInUser, acr_of, as_json, shown_amr
 from .errors import UserRequired
 from .groups import labels
-from .levels import AAL2, acr_of, shown_amr
 
 
 @dataclass(frozen=True, slots=True)

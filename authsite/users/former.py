@@ -10,19 +10,32 @@ take the account back with everything in it (account pre-hijacking).
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.orm import Session
 
+from authsite.platform.context import Context
 from authsite.platform.db import Database, PreparedQuery
-from authsite.platform.db.batches import Batch
-from authsite.platform.db.table_scan import sweep_table
+from authsite.platform.db.batches import Batch, sweep_table
+from authsite.platform.rate_limit.limiter import subject_hash, subject_key
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 
-from .models import FormerAddress, User
+from .errors import SignInEnded
+from .models import FormerAddress, ReleasedUsername, User, unchanged_since
 
 MAX_LISTED = 5
 
@@ -203,3 +216,200 @@ def _delete(db: Session, *conditions: ColumnElement[bool]) -> None:
     db.execute(
         delete(FormerAddress).where(*conditions).execution_options(synchronize_session=False)
     )
+
+
+# Usernames that were given up or erased: for 180 days only the former holder can take them.
+#
+# Relying parties get the username as ``preferred_username`` (OpenID Connect Core 1.0, section
+# 5.1), and people know each other by it. A person who takes the username of another would be
+# taken for the other.
+#
+# A table has a keyed hash of each such name, so that nothing readable is left of an erased user.
+# The key is the `subject_key`: one that a rotation of the secret, or the end of an old secret,
+# does not change. With another key the names would be free early.
+
+
+RESERVED_FOR = timedelta(days=180)
+RESERVED_NAMES = 10  # of one user, the newest: no user reserves names without end
+
+
+class Named(Protocol):
+    """A login name in its normal form: an `authsite.sign_in.identifiers.Identifier`."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+
+
+def release(ctx: Context, username: str, user_id: UUID | None) -> None:
+    """Keep ``username`` from all but ``user_id``; with None, an erased user, from all.
+
+    Call it in the transaction that deletes the login name, after that: until the end of the
+    transaction no other one can release the same name.
+    """
+    digest = _digest(ctx.settings, username)
+    # Of a holder before this one, whose time has passed, or of an earlier time of this one.
+    ctx.db.execute(
+        delete(ReleasedUsername)
+        .where(ReleasedUsername.digest == digest)
+        .execution_options(synchronize_session=False)
+    )
+    row = {"digest": digest, "user_id": user_id, "expires_at": clock.now() + RESERVED_FOR}
+    ctx.db.execute(insert(ReleasedUsername), [row])
+    if user_id is not None:
+        _free_oldest(ctx.db, user_id)
+
+
+def _free_oldest(db: Session, user_id: UUID) -> None:
+    """Free what the user gave up before the newest `RESERVED_NAMES`."""
+    newest = (
+        select(ReleasedUsername.digest)
+        .where(ReleasedUsername.user_id == user_id)
+        .order_by(ReleasedUsername.expires_at.desc())
+        .limit(RESERVED_NAMES)
+    )
+    db.execute(
+        delete(ReleasedUsername)
+        .where(ReleasedUsername.user_id == user_id, ReleasedUsername.digest.not_in(newest))
+        .execution_options(synchronize_session=False)
+    )
+
+
+def find_reserved_username(
+    cfg: Settings, db: Session, names: Iterable[Named], user_id: UUID | None = None
+) -> Sequence[str]:
+    """The keys of the usernames among ``names`` that only another than ``user_id`` can take.
+
+    Call it after the login names are inserted, like `former.find_reserved`: a transaction that has
+    released a name in the meantime is then visible.
+    """
+    keys = {_digest(cfg, name.key): name.key for name in names if name.kind == "username"}
+    if not keys:
+        return []
+    reserved = select(ReleasedUsername.digest).where(
+        ReleasedUsername.digest.in_(keys), ReleasedUsername.expires_at > clock.now()
+    )
+    if user_id is not None:
+        reserved = reserved.where(ReleasedUsername.user_id.is_distinct_from(user_id))
+    return [keys[digest] for digest in db.scalars(reserved)]
+
+
+def forget_holder(db: Session, user_id: UUID) -> None:
+    """Remove the id of an erased user; the names stay reserved, now from everyone."""
+    db.execute(
+        update(ReleasedUsername)
+        .where(ReleasedUsername.user_id == user_id)
+        .values(user_id=None)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def purge_released(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Batch]:
+    """Delete the names that anyone can take again."""
+    return sweep_table(connection, ReleasedUsername, ReleasedUsername.expires_at <= now)
+
+
+def _digest(cfg: Settings, username: str) -> str:
+    return subject_hash(subject_key(cfg), "released username", username)
+
+
+# The change of address that a user has requested and not completed.
+#
+# It ends when the user's epoch is raised or another sign-in of the user ends: an intruder who was
+# signed in there may have requested it.
+
+
+class Pending(NamedTuple):
+    """The requested address, and when its link expires.
+
+    ``by_link``: an administrator asked for it, and its link alone completes it. What the user asked
+    for is completed by the user alone, signed in: who reads the new mailbox may be another person,
+    who would own the account from then on.
+    """
+
+    email: str
+    expires_at: datetime
+    by_link: bool
+
+
+# The columns of a user without a pending change.
+NONE: dict[str, None] = {
+    "pending_email": None,
+    "pending_epoch": None,
+    "pending_expires_at": None,
+    "pending_asked_at": None,
+}
+
+# The epoch is compared too: a statement may raise it without clearing these columns.
+EXISTS = and_(User.pending_epoch == User.epoch, User.disabled_at.is_(None))
+EMAIL = case((EXISTS, User.pending_email)).label("pending_email")
+
+
+_FIND = select(
+    User.pending_email.label("email"),
+    User.pending_expires_at.label("expires_at"),
+    User.pending_by_link.label("by_link"),
+).where(User.id == bindparam("user_id"), EXISTS, User.pending_expires_at > bindparam("now"))
+PENDING = PreparedQuery(_FIND, Pending)
+
+
+def find_pending(db: Session, user_id: UUID) -> Pending | None:
+    """The pending change of a user, unless its link has expired."""
+    row = db.execute(_FIND, {"user_id": user_id, "now": clock.now()}).one_or_none()
+    return Pending._make(row) if row else None
+
+
+def find_apart(database: Database, user_id: UUID) -> Pending | None:
+    """`find_pending` as a prepared query, outside the transaction."""
+    return PENDING.one(database, user_id=user_id, now=clock.now())
+
+
+def begin(
+    db: Session, user_id: UUID, epoch: int, email: str, expires_at: datetime, *, by_link: bool
+) -> str:
+    """Make ``email`` the pending address instead of an earlier one; return the present address.
+
+    Raises `SignInEnded` unless ``epoch``, read when the password was checked, is still the user's.
+    """
+    now = clock.now()
+    present = db.scalar(
+        update(User)
+        .where(User.id == user_id, *unchanged_since(epoch))
+        .values(
+            pending_email=email,
+            pending_epoch=epoch,
+            pending_expires_at=expires_at,
+            pending_asked_at=now,
+            pending_by_link=by_link,
+            updated_at=now,
+        )
+        .returning(User.email)
+        .execution_options(synchronize_session=False)
+    )
+    if present is None:
+        raise SignInEnded
+    return present
+
+
+def prolong(db: Session, user_id: UUID, expires_at: datetime) -> str | None:
+    """Extend the pending change until ``expires_at``; return its address, None without a change."""
+    return db.scalar(
+        update(User)
+        .where(User.id == user_id, EXISTS, User.pending_expires_at > clock.now())
+        .values(pending_expires_at=expires_at)
+        .returning(User.pending_email)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def end(db: Session, user_id: UUID) -> bool:
+    """End the pending change; return whether there was one."""
+    ended = db.scalar(
+        update(User)
+        .where(User.id == user_id, User.pending_email.is_not(None))
+        .values(NONE)
+        .returning(User.id)
+        .execution_options(synchronize_session=False)
+    )
+    return ended is not None

@@ -10,10 +10,10 @@ from sqlalchemy import bindparam, select
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.mail import outbox
-from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob
+from authsite.platform.mail.message import MailBuilder, MailContent, MailJob
 from authsite.platform.mail.outbox import Recipient
 
-from . import agents, pending
+from . import account, former
 from .models import User
 
 
@@ -35,7 +35,7 @@ MAIL_USER = PreparedQuery(
     select(
         User.id,
         User.email,
-        pending.EMAIL,
+        former.EMAIL,
         User.pending_by_link,
         User.email_verified_at,
         User.epoch,
@@ -80,7 +80,7 @@ def content_for(user: MailUser, job: MailJob, **values: Any) -> MailContent:
         job.mail.kind,
         name=name_for_greeting(user, job.mail.address),
         language=user.language,
-        device=agents.describe(job.mail.from_agent),
+        device=account.describe(job.mail.from_agent),
         **values,
     )
 

@@ -28,7 +28,7 @@ class User(FoldedName, Base):
     Raising ``recovery_version`` ends the reset links that were mailed: a new password, a completed
     change of address and disabling raise it. Ending sign-ins does not, so that an intruder with a
     session cannot prevent the owner from resetting. A change of address is pending only while
-    ``pending_epoch`` equals ``epoch``; see `authsite.users.pending`. ``pending_by_link``: an
+    ``pending_epoch`` equals ``epoch``; see `authsite.users.former`. ``pending_by_link``: an
     administrator asked for it, so that its link alone completes it. Raising
     ``recognition_version`` ends the recognition of all browsers and addresses of the user; see
     `authsite.platform.rate_limit.recognized`.
@@ -137,7 +137,7 @@ class FormerAddress(Base):
 
 
 class ReleasedUsername(Base):
-    """A username that was given up or erased; see `authsite.users.released`.
+    """A username that was given up or erased; see `authsite.users.former`.
 
     ``digest``: its keyed hash. Until ``expires_at`` no user but ``user_id`` can take it.
     ``user_id`` has no foreign key, since the row outlives the user.

@@ -1,14 +1,26 @@
 """What the tables of this package have of a user, and the line of a user in an export."""
 
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from uuid import UUID
 
+from sqlalchemy import CursorResult, update
+from sqlalchemy.orm import Session
 from typing_extensions import TypedDict
 
+from authsite.platform.context import Context
 from authsite.platform.passwords import imports
+from authsite.platform.registrations import Registered
+from authsite.platform.runtime import clock
 from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 
-from . import models, released
-from .identities.models import Identity
+from . import former, models
+from .identities import Identity
+from .models import User as models_User
+
+if TYPE_CHECKING:
+    from pyramid.config import Configurator
+
 
 Scheme: TypeAlias = Literal[
     "authsite-v1", "bcrypt", "bcrypt_sha256", "pbkdf2_sha256", "argon2", "unknown"
@@ -113,7 +125,63 @@ USER_DATA = (
     UserData(
         "released_usernames",
         models.ReleasedUsername,
-        erase=released.forget_holder,
+        erase=former.forget_holder,
         retained=True,
     ),
 )
+
+
+# What a restored backup must not bring back of users.
+
+
+RESTORE_STEP = 1_000_000  # the columns are integers of 32 bits: enough for 2000 restores
+
+
+def end_all_sign_ins(db: Session) -> int:
+    """End every token, session, pending change, reset link and link "This was not me" of all users.
+
+    Returns the number of users.
+
+    No browser or address is recognized any more. For a restored backup: the counters grow by more
+    than they can have grown since the backup. Otherwise a link that was sealed and used in that
+    time could become valid again, and a browser that was forgotten could be recognized again.
+    """
+    ended = db.execute(
+        update(models_User)
+        .values(
+            epoch=models_User.epoch + RESTORE_STEP,
+            recovery_version=models_User.recovery_version + RESTORE_STEP,
+            recognition_version=models_User.recognition_version + RESTORE_STEP,
+            links_ended_at=clock.now(),
+            **former.NONE,
+        )
+        .execution_options(synchronize_session=False)
+    )
+    return cast(CursorResult[Any], ended).rowcount
+
+
+# What other packages do when an account is recovered.
+#
+# That is a reset of the password by mail, taking a change of address back, "This was not me", a
+# password that an administrator sets, and a recovery by the mailbox on the way from a provider.
+
+
+AfterRecovery = Callable[[Context, UUID], None]
+AT_RECOVERY = Registered[AfterRecovery]("functions for a recovery")
+AT_RECOVERY_BY_MAIL = Registered[AfterRecovery]("functions for a recovery by the mailbox alone")
+
+
+def at_recovery(config: "Configurator", function: AfterRecovery) -> None:
+    """Directive: call ``function(ctx, user_id)`` in the transaction that recovers an account.
+
+    It takes back what an intruder may have done. The row of the user is locked.
+    """
+    AT_RECOVERY.add(config, function)
+
+
+def at_recovery_by_mail(config: "Configurator", function: AfterRecovery) -> None:
+    """Directive: as `at_recovery`, where nothing but the mailbox was proved.
+
+    Another person may have made the account, so everything that opens it has to go.
+    """
+    AT_RECOVERY_BY_MAIL.add(config, function)

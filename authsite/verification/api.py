@@ -12,7 +12,7 @@ from authsite.platform.db.transaction import transaction
 from authsite.platform.http.api_metadata import Message, Operation, Parameters
 from authsite.platform.http.bodies import Body, Email, Url
 from authsite.platform.http.errors import ApiError
-from authsite.platform.http.page_urls import page_not_allowed, page_required
+from authsite.platform.http.return_to import page_not_allowed, page_required
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 from authsite.users.errors import AddressTaken, UserRequired

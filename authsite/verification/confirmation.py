@@ -12,14 +12,13 @@ from authsite.sign_in.method import Target
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.service import BegunSession, RenewedSession
-from authsite.users import pending
+from authsite.users import former
 from authsite.users import service as users
-from authsite.users.account import account_of
-from authsite.users.erasure import erase
-from authsite.users.levels import EMAIL
+from authsite.users.account import EMAIL, account_of
+from authsite.users.former import Pending
 from authsite.users.mails import MAIL_USER, send_welcome
 from authsite.users.models import User
-from authsite.users.pending import Pending
+from authsite.users.service import erase
 
 from . import email_change, links
 from .errors import ChangeNotAuthenticated, InvalidSignature
@@ -161,7 +160,7 @@ def _find_user(
     # mailed at registration into one of a change, which cannot disown the account.
     if link.address_hash == address_hash(user.email):
         return user, None
-    change = pending.find(ctx.db, user.id)
+    change = former.find_pending(ctx.db, user.id)
     if change is None or link.address_hash != address_hash(change.email):
         raise InvalidSignature
     return user, change

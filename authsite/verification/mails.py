@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from authsite.platform.addresses import masked, shown
 from authsite.platform.context import Context
 from authsite.platform.mail import outbox
-from authsite.platform.mail.builder import (
+from authsite.platform.mail.message import (
     MailBuilder,
     MailContent,
     MailJob,
@@ -18,8 +18,7 @@ from authsite.platform.mail.builder import (
     own_link,
     with_query,
 )
-from authsite.platform.mail.models import OutboxMessage
-from authsite.platform.mail.outbox import Recipient
+from authsite.platform.mail.outbox import OutboxMessage, Recipient
 from authsite.platform.runtime import clock
 from authsite.sign_in.methods.mail_code.mails import code_for
 from authsite.users.mails import (

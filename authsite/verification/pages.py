@@ -18,19 +18,19 @@ from authsite.platform.http.return_to import forget_next, keep_next
 from authsite.platform.i18n import duration_words
 from authsite.platform.rate_limit import device_cookie
 from authsite.platform.request_state import Request
-from authsite.sign_in.factors.browser import target_of
+from authsite.sign_in.factors.remembered import target_of
 from authsite.sign_in.known_address import keep_address
 from authsite.sign_in.login_url import login_url
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.pages import lead_in
-from authsite.sign_in.pending_cookie import read_key
+from authsite.sign_in.pending import read_key
 from authsite.sign_in.sessions import cookies
 from authsite.users.account import Account
 from authsite.users.caller import signed_in
 
-from . import confirmation, links, service, undo
+from . import confirmation, email_change, links, service
 from .errors import ChangeNotAuthenticated
-from .registered_browser import forget_registered, is_registered_here
+from .service import forget_registered, is_registered_here
 
 REQUEST_LINK = "authsite:templates/verification/request_link.jinja2"
 VERIFY = "authsite:templates/verification/verify.jinja2"
@@ -242,26 +242,26 @@ def token_page(request: Request, find: Callable[[Context, str], object]) -> dict
 @link_view("authsite.cancel_change.link", CANCEL_CHANGE)
 def show_cancel(request: Request) -> dict[str, Any]:
     """The page that cancels a change."""
-    return token_page(request, undo.find_pending)
+    return token_page(request, email_change.find_pending)
 
 
 @token_form("authsite.cancel_change.page", show=show_cancel, renderer=CANCEL_CHANGE)
 def cancel_change(request: Request) -> dict[str, Any]:
     """Cancel the pending change of address, for the owner of the present address."""
-    found = undo.cancel(request.authsite.ctx, request.authsite.validated.token)
+    found = email_change.cancel(request.authsite.ctx, request.authsite.validated.token)
     return {"state": "done", "found": found, "token": None}
 
 
 @link_view("authsite.revert_change.link", REVERT_CHANGE)
 def show_revert(request: Request) -> dict[str, Any]:
     """The page that takes a change back."""
-    return token_page(request, undo.find_former)
+    return token_page(request, email_change.find_former)
 
 
 @token_form("authsite.revert_change.page", show=show_revert, renderer=REVERT_CHANGE)
 def revert_change(request: Request) -> dict[str, Any]:
     """Take a completed change of address back, for the owner of the former address."""
-    address = undo.revert(request.authsite.ctx, request.authsite.validated.token)
+    address = email_change.revert(request.authsite.ctx, request.authsite.validated.token)
     device_cookie.set_cookie(request)
     keep_address(request, address)
     return {"state": "done", "address": shown(address), "token": None}

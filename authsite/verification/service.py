@@ -4,22 +4,27 @@ Each function counts its limits before the request's transaction has written any
 `authsite.platform.rate_limit.caller_limits`.
 """
 
+import uuid
+from datetime import timedelta
 from uuid import UUID
 
-from authsite.platform.audit.cause import Cause, details_of
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import record
+from authsite.platform.audit.service import Cause, details_of, record
 from authsite.platform.context import Context
+from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.http import cookies
 from authsite.platform.http.errors import FieldError, ValidationFailed
-from authsite.platform.http.page_urls import choose_page_url
+from authsite.platform.http.return_to import choose_page_url
 from authsite.platform.mail.outbox import NO_RECIPIENT, Recipient
 from authsite.platform.rate_limit import limit_subject
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
 from authsite.sign_in.credentials import find_account
 from authsite.sign_in.identifiers import normalized_key
-from authsite.sign_in.unconfirmed_recipient import may_mail_own_address
-from authsite.users import pending
+from authsite.sign_in.notices import may_mail_own_address
+from authsite.users import former
 from authsite.users.account import Account, lacks_confirmation
+from authsite.users.models import User
 
 from . import mails
 from .errors import LoginNotConfirmed
@@ -74,13 +79,13 @@ def resend_link(ctx: Context, account: Account) -> None:
     its own limit no mail goes out, and the answer does not show it. Raises `TooManyAttempts` over
     the limit ``verification`` of the user.
     """
-    change = pending.find_apart(ctx.database, account.id)
+    change = former.find_apart(ctx.database, account.id)
     if change is None and account.confirmed:
         return
     ctx.limits.count("verification", limit_subject(account.id))
     allowed = may_mail(ctx, change.email) if change else may_mail_own_address(ctx, account)
     expires_at = clock.now() + ctx.settings.verification_expires_in
-    address = pending.prolong(ctx.db, account.id, expires_at)
+    address = former.prolong(ctx.db, account.id, expires_at)
     if address is None and not account.confirmed:
         address = account.email
     if address is not None:
@@ -168,3 +173,47 @@ def _may_confirm(ctx: Context, key: str, *, unconfirmed: bool) -> bool:
     # A request that sends no mail is counted under another key: it takes the same time and uses
     # up nothing of the owner's limit.
     return ctx.limits.allows("verification-email", *([key] if unconfirmed else ["no mail", key]))
+
+
+# The cookie of a browser in which an account has just been registered.
+#
+# A browser that has registered an account, and then confirms its address, is signed in: it knows
+# the password and reads the mail. The cookie is bound to user, epoch and address. For a taken
+# address it names a user who does not exist, so it does not reveal whether an account was
+# created. Anywhere but in the page of the mailed link it opens nothing.
+
+
+LIFETIME = timedelta(hours=1)
+BROWSER_PURPOSE = "registered browser"
+
+_FORMAT = SealedFormat("16sI")  # user and epoch; bound to the address
+
+
+def keep_registered(request: Request, user: User | None, email: str) -> None:
+    """Set the cookie for the new ``user``, or for the taken address ``email``."""
+    address = user.email if user else email
+    user_id, epoch = (user.id, user.epoch) if user else (uuid.uuid4(), 0)
+    expires = int((clock.now() + LIFETIME).timestamp())
+    ring = request.authsite.services.keys[BROWSER_PURPOSE]
+    sealed = _FORMAT.seal(ring, user_id.bytes, epoch, expires=expires, bound=address.encode())
+    _write(request, sealed, int(LIFETIME.total_seconds()))
+
+
+def is_registered_here(request: Request, user: User) -> bool:
+    """Whether this browser has registered ``user`` with the present address, within the hour."""
+    value = cookies.read(request, cookies.host_name(request, cookies.REGISTERED))
+    if not value:
+        return False
+    ring, address = request.authsite.services.keys[BROWSER_PURPOSE], user.email.encode()
+    fields = _FORMAT.unseal(ring, value, clock.now(), bound=address)
+    return fields is not None and fields[:2] == (user.id.bytes, user.epoch)
+
+
+def forget_registered(request: Request) -> None:
+    """Delete the cookie."""
+    _write(request, "", 0)
+
+
+def _write(request: Request, value: str, max_age: int) -> None:
+    name = cookies.host_name(request, cookies.REGISTERED)
+    cookies.write(request, request.response, cookies.Cookie(name, value, max_age))

@@ -14,16 +14,16 @@ from authsite.oauth import registration
 from authsite.oauth.client_fields import ClientFields
 from authsite.oauth.consents import service as consents
 from authsite.oauth.oidc.keys import rotation
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from authsite.platform.context import Context, make_services
 from authsite.platform.crypto.sealing import Binding
 from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.runtime import clock
 from authsite.platform.settings import load, read_ini
+from authsite.sign_in.credentials import pack
 from authsite.sign_in.factors import service as factors
-from authsite.sign_in.facts import pack
 from authsite.sign_in.gate import without_proof
-from authsite.sign_in.methods.totp import codes
+from authsite.sign_in.methods.totp import enrollment
 from authsite.sign_in.methods.totp.models import SECRET, TotpFactor
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.models import BrowserSession
@@ -67,7 +67,7 @@ class Everything(Traffic):
 
     async def _app(self, due):
         form = {"grant_type": "password", "username": next(self._addresses), "password": PASSWORD}
-        form |= {"otp": codes.code_at(KEY, codes.step_at(clock.now()))}
+        form |= {"otp": enrollment.code_at(KEY, enrollment.step_at(clock.now()))}
         answer, body = await self._send("app", due, b"POST", TOKEN, form=form | self.client)
         if good(answer):
             self.made.append(body["access_token"])
@@ -141,8 +141,9 @@ def _add_app(ctx, account):
     secret = ctx.services.sealing.seal(KEY, Binding(SECRET, id_, user=account.id))
     ctx.db.add(
         TotpFactor(
-            id=id_, user_id=account.id, secret=secret, digits=codes.DIGITS, period=codes.PERIOD,
-            algorithm=codes.ALGORITHM, last_step=0, failures=0, created_at=clock.now(),
+            id=id_, user_id=account.id, secret=secret, digits=enrollment.DIGITS,
+            period=enrollment.PERIOD, algorithm=enrollment.ALGORITHM, last_step=0, failures=0,
+            created_at=clock.now(),
         )
     )  # fmt: skip
     ctx.db.flush()

@@ -18,17 +18,17 @@ from authsite.groups import members
 from authsite.groups import service as groups
 from authsite.oauth import clients
 from authsite.oauth.issue import ClientRef, issue
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from authsite.platform.context import Context
 from authsite.platform.crypto.sealing import Binding
 from authsite.platform.http.request_info import RequestInfo
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.platform.runtime import clock
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.gate import without_proof
 from authsite.sign_in.methods.totp.models import SECRET, TotpFactor
 from authsite.users.account import account_of
-from authsite.users.groups.models import Group
+from authsite.users.groups.labels import Group
 from authsite.users.models import LoginName, User
 from bench import openid, seed
 from bench.peers.app_code import KEY

@@ -5,7 +5,7 @@ from datetime import timedelta
 from bs4 import BeautifulSoup
 from sqlalchemy import select
 
-from authsite.account.activity import MAX_LISTED, PAGE_SIZE, list_latest
+from authsite.account.sessions import MAX_LISTED, PAGE_SIZE, list_latest
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.service import record
 from authsite.platform.runtime import clock

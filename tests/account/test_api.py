@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, bearer
 

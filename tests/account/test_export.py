@@ -6,17 +6,17 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
-from authsite.account.export import export_as_administrator
+from authsite.account.service import export_as_administrator
 from authsite.oauth.codes.models import AuthorizationCode
-from authsite.oauth.device.models import DeviceCode
+from authsite.oauth.device.service import DeviceCode
 from authsite.oauth.models import Family
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.db.base import Base
 from authsite.platform.runtime import clock
 from authsite.platform.settings.rate_limits import RATE_LIMITS
-from authsite.platform.stored_requests.models import StoredRequest
+from authsite.platform.stored_requests import StoredRequest
 from authsite.platform.user_data import USER_DATA
-from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.pending import PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support.acting import acting

@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import delete, insert, update
 from sqlalchemy.orm import Session
 
-from authsite.admin.administrator import Administrator
-from authsite.admin.audit import exporting, service
-from authsite.admin.audit.filters import EventsQuery
+from authsite.admin.audit import service
+from authsite.admin.audit.service import EventsQuery
+from authsite.admin.guard import Administrator
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.audit.seals.keys import audit_keys
-from authsite.platform.audit.seals.scheduled import seal_rest
+from authsite.platform.audit.seals.seal import audit_keys
+from authsite.platform.audit.seals.sealing import seal_rest
 from authsite.platform.audit.seals.verification import last_result, note, verify
 from authsite.platform.runtime import clock
 from tests.support import administrators
@@ -211,9 +211,9 @@ def test_a_client_exports_nothing(site, scope):
 def test_a_cell_is_never_a_formula(text):
     names = ("user_id", "email", "client_id", "client", "address", "device", "request_id")
     row = {**dict.fromkeys(names), "at": "x", "event": "y", "agent": text, "details": {}}
-    written = b"".join(exporting.as_csv([[row]])).decode()
+    written = b"".join(service.as_csv([[row]])).decode()
     ((_, cells)) = csv.reader(StringIO(written, newline=""))
-    assert cells[exporting.COLUMNS.index("agent")] == f"'{text}"
+    assert cells[service.COLUMNS.index("agent")] == f"'{text}"
     assert cells[0] == "x"
 
 
@@ -236,18 +236,18 @@ def test_a_short_trail_is_verified_at_once(site, reader):
 
 def test_a_longer_trail_is_verified_once_a_minute(site, reader, monkeypatch):
     """Else who may read the trail keeps all processors busy."""
-    monkeypatch.setattr("authsite.admin.audit.seals.AT_ONCE", 1)
+    monkeypatch.setattr("authsite.admin.audit.service.AT_ONCE", 1)
     add(site, {}, {})
     first = site.http.get(SEALS, headers=reader).json
     add(site, {})
     assert site.http.get(SEALS, headers=reader).json == first
-    monkeypatch.setattr("authsite.admin.audit.seals.AT_ONCE", 1000)
+    monkeypatch.setattr("authsite.admin.audit.service.AT_ONCE", 1000)
     assert site.http.get(SEALS, headers=reader).json["unsealed"] == first["unsealed"] + 1
 
 
 @pytest.mark.both_databases
 def test_of_a_long_trail_the_last_verification_is_shown(site, reader, monkeypatch):
-    monkeypatch.setattr("authsite.admin.audit.seals.WALK", 1)
+    monkeypatch.setattr("authsite.admin.audit.service.WALK", 1)
     add(site, {}, {})
     assert site.http.get(SEALS, headers=reader).json["verified_at"] is None
     keys = audit_keys(site.cfg)

@@ -7,9 +7,9 @@ from io import StringIO
 import pytest
 from sqlalchemy import insert
 
-from authsite.admin.audit.seals import STATES
-from authsite.platform.audit.cause import Cause
+from authsite.admin.audit.service import STATES
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.service import Cause
 from authsite.platform.runtime import clock
 from tests.support import administrators
 

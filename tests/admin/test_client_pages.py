@@ -6,8 +6,8 @@ from sqlalchemy import select
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
 from authsite.oauth.models import Client
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.service import Cause
 from tests.support import administrators
 from tests.support.factors import context
 from tests.support.pages import csrf_of

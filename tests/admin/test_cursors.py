@@ -5,8 +5,8 @@ from base64 import urlsafe_b64decode
 import pytest
 
 from authsite.admin import lists
-from authsite.admin.administrator import COMMAND, Administrator
 from authsite.admin.errors import InvalidCursor
+from authsite.admin.guard import COMMAND, Administrator
 from tests.support.acting import acting
 
 LIST = {"list": "clients", "disabled": False}

@@ -3,15 +3,14 @@
 import pytest
 from sqlalchemy import select
 
-from authsite.admin.groups import listing
+from authsite.admin.groups import service as listing
 from authsite.groups import members
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
 from authsite.oauth.models import Client
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.models import AuditEvent
-from authsite.users.groups.groups_of_user import groups_of
-from authsite.users.groups.models import Group
+from authsite.platform.audit.service import Cause
+from authsite.users.groups.labels import Group, groups_of
 from authsite.users.models import User
 from tests.support import administrators
 from tests.support.factors import context

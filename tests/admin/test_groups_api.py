@@ -11,11 +11,11 @@ from authsite.groups import applying
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
 from authsite.oauth.models import Client, Family
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.models import AuditEvent
+from authsite.platform.audit.service import Cause
 from authsite.platform.runtime import clock
 from authsite.users.errors import LastOwner
-from authsite.users.groups.models import Group, GroupMember
+from authsite.users.groups.labels import Group, GroupMember
 from authsite.users.models import User
 from tests.support import administrators
 from tests.support.factors import context

@@ -6,7 +6,7 @@ import pytest
 from pyramid.exceptions import ConfigurationError
 
 from authsite.admin import guard
-from authsite.users.levels import PASSWORD
+from authsite.users.account import PASSWORD
 from tests.admin.test_matrix import views
 from tests.support import administrators
 from tests.support.authorizing import BASE, OPENID, application, code_for, redeemed

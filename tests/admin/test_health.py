@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import update
 
 from authsite.admin.health import service
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.platform.runtime.counters import TASK_SUCCESS
 from authsite.users.models import User
 from tests.support import administrators

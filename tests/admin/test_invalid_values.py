@@ -4,7 +4,7 @@ import pytest
 from pyramid.i18n import TranslationString
 from sqlalchemy.orm import Session
 
-from authsite.admin.clients.errors import InvalidClient
+from authsite.admin.errors import InvalidClient
 from authsite.oauth import registration
 from authsite.oauth.client_fields import NO_FIELDS, ClientFields, seconds_of
 from authsite.oauth.invalid_value import InvalidValue

@@ -8,8 +8,8 @@ from sqlalchemy import select, update
 
 from authsite.admin.mail.service import CANCELABLE
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.mail.builder import MAIL_BUILDERS
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.message import MAIL_BUILDERS
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.platform.runtime import clock
 from tests.support import administrators
 from tests.support.mails import put

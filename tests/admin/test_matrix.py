@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from authsite.users.groups.reserved import RESERVED
+from authsite.users.groups.labels import RESERVED
 from tests.support import administrators
 from tests.support.pages import csrf_of
 

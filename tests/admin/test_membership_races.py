@@ -6,12 +6,12 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.admin.administrator import COMMAND
-from authsite.admin.users import memberships
+from authsite.admin.guard import COMMAND
+from authsite.admin.users import actions
 from authsite.groups import administrators
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
-from authsite.users.groups.groups_of_user import groups_of
+from authsite.users.groups.labels import groups_of
 from authsite.users.models import User
 from tests.support import administrators as support
 from tests.support.acting import acting
@@ -31,12 +31,12 @@ def user_of(db):
     return db.scalars(select(User).where(User.email == "ann@example.com")).one()
 
 
-@pytest.mark.parametrize("change", [memberships.join, memberships.leave])
+@pytest.mark.parametrize("change", [actions.join, actions.leave])
 def test_a_change_that_waits_does_not_give_a_lost_reserved_group_back(site, change):
     support.make(site, "support", "ann@example.com")
     within(site, lambda ctx, _db: groups.create(ctx, "ops", GroupValues("Ops"), CAUSE))
-    if change is memberships.leave:
-        within(site, lambda ctx, db: memberships.join(ctx, COMMAND, user_of(db), "ops", None))
+    if change is actions.leave:
+        within(site, lambda ctx, db: actions.join(ctx, COMMAND, user_of(db), "ops", None))
 
     with ThreadPoolExecutor(1) as pool:
         with site.db() as db, until_blocked(site.database):
@@ -47,5 +47,5 @@ def test_a_change_that_waits_does_not_give_a_lost_reserved_group_back(site, chan
             )
         other.result(30)
     with site.db() as db:
-        wanted = ["ops"] if change is memberships.join else []
+        wanted = ["ops"] if change is actions.join else []
         assert list(groups_of(db, user_of(db).id)) == wanted

@@ -5,8 +5,8 @@ from sqlalchemy import select
 
 from authsite.oauth.models import Client
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.mail.models import OutboxMessage
-from authsite.users.levels import PASSWORD as PROVED_PASSWORD
+from authsite.platform.mail.outbox import OutboxMessage
+from authsite.users.account import PASSWORD as PROVED_PASSWORD
 from tests.openapi import test_document as checks
 from tests.support import administrators
 from tests.support.described import Described

@@ -5,7 +5,7 @@ import pytest
 from authsite.admin.start import service
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
-from authsite.users.levels import PASSWORD
+from authsite.users.account import PASSWORD
 from tests.step_up.people import enter
 from tests.support import administrators
 

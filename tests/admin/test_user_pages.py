@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from authsite.groups import administrators as reserved_groups
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from authsite.users.models import User
 from tests.support import administrators
 from tests.support.factors import context

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from authsite.platform.rate_limit.models import LimitCounter
+from authsite.platform.rate_limit.storage import LimitCounter
 from authsite.platform.runtime import clock
 from authsite.sign_in.methods.totp.models import TotpFactor
 from tests.support import administrators, factors

@@ -17,8 +17,8 @@ from authsite.oauth import clients
 from authsite.platform.mail.sender import open_sender, send_batch
 from authsite.platform.runtime import clock
 from authsite.platform.settings.rate_limits import RATE_LIMITS
-from authsite.recovery import tokens as reset_tokens
-from authsite.sign_in.sessions.keys import key_hash
+from authsite.recovery import service as reset_tokens
+from authsite.sign_in.sessions.service import key_hash
 from authsite.users import service as users
 from authsite.users.models import User
 from authsite.verification import links

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from sqlalchemy import select
 
 from authsite.platform.db.base import Base
-from authsite.sign_in.sessions.keys import key_hash
 from authsite.sign_in.sessions.models import BrowserSession
+from authsite.sign_in.sessions.service import key_hash
 from authsite.users import service as users
 
 from .driver import BASE, cookie_of, signed_url

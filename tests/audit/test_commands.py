@@ -16,8 +16,8 @@ import pytest
 from authsite.oauth.basic import MAX_LENGTH
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
-from authsite.users.erasure import erase
 from authsite.users.models import User
+from authsite.users.service import erase
 from tests.support import authorizing
 from tests.support.acting import acting
 from tests.support.commands import CHECKOUT

@@ -7,14 +7,14 @@ from sqlalchemy import delete, insert, literal_column, select, update
 from structlog.testing import capture_logs
 
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.audit.seals.keys import AuditKey, audit_keys, keys_in_hex
 from authsite.platform.audit.seals.late import NotAcceptable, accept, some_late
 from authsite.platform.audit.seals.proofs import late_mac_of
+from authsite.platform.audit.seals.seal import AuditKey, audit_keys, keys_in_hex
 from authsite.platform.audit.seals.stored import SEALS
-from authsite.platform.audit.seals.verify import Summary, unaccepted, verified
+from authsite.platform.audit.seals.verification import Summary, unaccepted, verified
 from authsite.platform.crypto.keys import key_of
 from authsite.platform.db import batches
-from authsite.platform.db.autocommit import snapshot_on
+from authsite.platform.db.transaction import snapshot_on
 from authsite.platform.runtime import clock
 from tests.support.acting import acting
 from tests.support.home import initialized

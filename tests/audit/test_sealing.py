@@ -8,14 +8,14 @@ from sqlalchemy import delete, insert, text, update
 from structlog.testing import capture_logs
 
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.audit.seals import scheduled, sealing
-from authsite.platform.audit.seals.keys import audit_keys
+from authsite.platform.audit.seals import sealing
+from authsite.platform.audit.seals.seal import audit_keys
 from authsite.platform.audit.seals.stored import SEALS
 from authsite.platform.audit.seals.table import last_number
-from authsite.platform.audit.seals.verify import LoggedSeal, Summary, seals_in_log
+from authsite.platform.audit.seals.verification import LoggedSeal, Summary, seals_in_log
 from authsite.platform.db import batches
 from authsite.platform.runtime import clock
-from authsite.platform.tasks.leader import Lock, held, own_connection
+from authsite.platform.tasks.background import Lock, held, own_connection
 from tests.support.purging import Script, nothing
 from tests.support.sealing import add, change, problems, seal_all, seals
 
@@ -190,7 +190,7 @@ def test_a_sealer_that_ends_between_two_seals_is_continued_by_the_next(site, mon
     add(site, 10)
     now = clock.now() + timedelta(minutes=2)
     with site.database.autocommit.connect() as connection:
-        next(sealing.seal_events(connection, scheduled.audit_keys(site.cfg), now))
+        next(sealing.seal_events(connection, sealing.audit_keys(site.cfg), now))
     assert [each.rows for each in seals(site)] == [4]
     assert problems(site) == []
     assert [each.rows for each in seal_all(site)] == [4, 2]
@@ -217,12 +217,12 @@ def test_on_postgresql_an_event_that_is_committed_late_is_no_alarm(site, monkeyp
 
 
 def test_the_task_seals_every_minute_and_one_process_at_a_time(site, frozen):
-    keys = scheduled.audit_keys(site.cfg)
+    keys = sealing.audit_keys(site.cfg)
 
     def run(*actions):
         stop = Script(*actions)
         with capture_logs() as log:
-            scheduled.run(site.database, keys, stop)
+            sealing.run(site.database, keys, stop)
         return [each["event"] for each in log], stop.waits
 
     add(site, 1)
@@ -246,7 +246,7 @@ def test_the_task_seals_every_minute_and_one_process_at_a_time(site, frozen):
 @pytest.mark.parametrize("again", [False, True])
 def test_m1_the_task_notices_that_the_seal_it_has_seen_is_gone(site, frozen, again):
     """Also where what was falsified is within the hour, so that the seal of it is not late."""
-    keys = scheduled.audit_keys(site.cfg)
+    keys = sealing.audit_keys(site.cfg)
 
     def launder():
         change(site, delete(SEALS))
@@ -258,7 +258,7 @@ def test_m1_the_task_notices_that_the_seal_it_has_seen_is_gone(site, frozen, aga
     add(site, 1)
     frozen.advance(61)
     with capture_logs() as log:
-        scheduled.run(site.database, keys, Script(nothing, nothing, launder, nothing))
+        sealing.run(site.database, keys, Script(nothing, nothing, launder, nothing))
     [deleted] = [each for each in log if each["event"] == "audit_seal_deleted"]
     [first] = [each for each in log if each["event"] == "audit_sealed"][:1]
     assert (deleted["seal"], deleted["mac"]) == (1, first["mac"])

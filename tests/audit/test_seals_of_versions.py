@@ -5,12 +5,11 @@ from uuid import UUID
 
 from sqlalchemy import delete, insert
 
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.audit.seals.keys import AuditKey
 from authsite.platform.audit.seals.proofs import is_ours, new_seal
-from authsite.platform.audit.seals.seal import Segment
+from authsite.platform.audit.seals.seal import AuditKey, Segment
 from authsite.platform.audit.seals.table import read_segment
+from authsite.platform.audit.service import Cause
 from authsite.platform.crypto.keys import key_of
 
 AT = datetime(2026, 5, 1, 12, 0, 0, 123456, tzinfo=UTC)

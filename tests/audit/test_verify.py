@@ -7,11 +7,11 @@ from sqlalchemy import delete, insert, update
 from structlog.testing import capture_logs
 
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.audit.seals.keys import audit_keys
 from authsite.platform.audit.seals.proofs import new_seal, purged_mac_of
+from authsite.platform.audit.seals.seal import audit_keys
 from authsite.platform.audit.seals.stored import SEALS
 from authsite.platform.audit.seals.table import insert_seal, read_segment
-from authsite.platform.db.autocommit import snapshot_on
+from authsite.platform.db.transaction import snapshot_on
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Secret
 from tests.support.home import initialized

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import func, select
 
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.stored_requests.models import StoredRequest
+from authsite.platform.stored_requests import StoredRequest
 from tests.support import databases
 from tests.support.authorizing import (
     BASE,

@@ -3,7 +3,7 @@
 import pytest
 
 from authsite.oauth.authorization import request
-from authsite.oauth.authorization.logout import parameters as logout
+from authsite.oauth.authorization.logout import pages as logout
 from tests.http.test_linear import FORM, SIZES, filled, grows_faster
 from tests.support.authorizing import BASE
 from tests.support.timing import asking

@@ -7,9 +7,9 @@ from authsite.groups import members
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
 from authsite.oauth import registration
-from authsite.oauth.consents.models import Consent
+from authsite.oauth.consents.service import Consent
 from authsite.oauth.models import Client
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from tests.support import applications, devices
 from tests.support.authorizing import (
     OPENID,

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from sqlalchemy import delete, text, update
 
-from authsite.oauth.oidc.keys.models import SigningKey
+from authsite.oauth.oidc.keys.stored import SigningKey
 from authsite.platform.runtime import clock
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User

@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.oauth.authorization.decision import State, Step, decide
+from authsite.oauth.authorization.service import State, Step, decide
 from authsite.oauth.authorization_reasons import Reason
 from authsite.users.models import User
 from tests.support.authorizing import (

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from sqlalchemy import delete, update
 
-from authsite.checks.openid import openid_findings
-from authsite.oauth.oidc.keys.models import SigningKey
+from authsite.checks.features import openid_findings
 from authsite.oauth.oidc.keys.rotation import make_missing
+from authsite.oauth.oidc.keys.stored import SigningKey
 from authsite.platform.settings import new_sealing_key
 from tests.support.doctor import line
 

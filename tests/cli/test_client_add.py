@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from authsite.oauth.cli.presets import GENERIC, PRESETS
+from authsite.oauth.cli.adding import GENERIC, PRESETS
 from tests.support import guides
 from tests.support.in_process import Commands
 

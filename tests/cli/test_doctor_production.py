@@ -10,12 +10,8 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 
-from authsite.checks import production
-from authsite.checks.production import (
-    connections_finding,
-    hash_finding,
-    production_findings,
-)
+from authsite.checks import arrival
+from authsite.checks.arrival import connections_finding, hash_finding, production_findings
 from authsite.cli import authsite
 from authsite.cli.doctor import examine
 from tests.support.servers import free_port
@@ -146,7 +142,7 @@ def ini(tmp_path, site, monkeypatch):
         f"authsite.database-url = {site.url}\n"
     )
     path.chmod(0o600)
-    monkeypatch.setattr(production, "HASH", (0, 60_000))
+    monkeypatch.setattr(arrival, "HASH", (0, 60_000))
     return str(path)
 
 

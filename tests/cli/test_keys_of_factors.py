@@ -7,10 +7,9 @@ import pytest
 
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.crypto.sealing import Binding
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.platform.runtime import clock
-from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
-from authsite.sign_in.methods.recovery_codes.service import PURPOSE
+from authsite.sign_in.methods.recovery_codes.service import PURPOSE, RecoveryCode
 from authsite.sign_in.methods.totp.models import SECRET, TotpFactor
 from authsite.users.models import User
 from tests.cli.test_sealing_key import here, home, sealing, set_key

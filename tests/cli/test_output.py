@@ -7,8 +7,7 @@ import click
 import pytest
 from sqlalchemy import text
 
-from authsite.platform.command_line.private_output import private_file, whole_private_file
-from authsite.platform.command_line.results import cell
+from authsite.platform.command_line.results import cell, private_file, whole_private_file
 from authsite.platform.command_line.shared import print_facts, print_table, transaction
 from tests.support.home import initialized
 

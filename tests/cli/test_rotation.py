@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from authsite.account.export import export_as_administrator
+from authsite.account.service import export_as_administrator
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.passwords.scheme import hash_prefix
+from authsite.platform.passwords.hashing import hash_prefix
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.rate_limit.recognized import RECOGNIZED_FOR, Owner, decode_cookie
 from authsite.platform.runtime import clock

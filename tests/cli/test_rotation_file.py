@@ -69,7 +69,7 @@ def test_a_file_that_cannot_be_written_as_a_whole_stays_as_it_was(home):
     before = home.env_file.read_text()
     code = (
         "import resource, signal, sys; from pathlib import Path;"
-        "from authsite.cli.envwriter import editing;"
+        "from authsite.cli.files import editing;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
         "edit = editing(Path(sys.argv[1])); write = edit.__enter__(); write({'A': 'b'})"

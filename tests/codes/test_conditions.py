@@ -8,8 +8,8 @@ from authsite.groups import members
 from authsite.groups import service as groups
 from authsite.oauth import clients
 from authsite.oauth.models import Client
-from authsite.platform.audit.cause import Cause
-from authsite.sign_in.conditions import ACCOUNT_CONDITIONS, AccountCondition
+from authsite.platform.audit.service import Cause
+from authsite.sign_in.gate import ACCOUNT_CONDITIONS, AccountCondition
 from authsite.users.errors import UserRequired
 from authsite.users.models import User
 from tests.support.acting import acting

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from authsite.oauth.codes.purge import purge
+from authsite.oauth.codes.service import purge
 from tests.support.codes import application, code_of, codes, redeem
 
 DAY = timedelta(hours=24).total_seconds()

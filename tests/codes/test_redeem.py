@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from authsite.oauth.codes.models import AuthorizationCode
-from authsite.sign_in import facts
+from authsite.sign_in import credentials
 from tests.support.codes import (
     CALLBACK,
     VERIFIER,
@@ -66,7 +66,7 @@ def test_the_family_has_what_the_code_has(site):
     [family], [code] = site.families(), codes(site)
     assert (family.id, family.session_id) == (code.id, session.id)
     assert (family.auth_at, family.granted_scope) == (session.auth_at, "openid")
-    assert facts.unpack(family.facts) == facts.Facts(third_party=True)
+    assert credentials.unpack(family.facts) == credentials.Facts(third_party=True)
     assert code.used_at == family.created_at
 
 
@@ -84,8 +84,8 @@ def test_the_facts_name_the_audience_and_a_first_party(site):
     app = application(site, first_party=True)
     redeem(site, app, code_of(site, app, audience="https://api.example.com/"))
     [family] = site.families()
-    known = facts.Facts(audience="https://api.example.com/", third_party=False)
-    assert facts.unpack(family.facts) == known
+    known = credentials.Facts(audience="https://api.example.com/", third_party=False)
+    assert credentials.unpack(family.facts) == known
 
 
 def test_redirect_uri_may_be_left_out_but_not_differ(site):

@@ -7,14 +7,13 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import select, update
 
-from authsite.account import active_sessions
-from authsite.admin.administrator import COMMAND
-from authsite.admin.users import access
+from authsite.account import sessions as active_sessions
+from authsite.admin.guard import COMMAND
+from authsite.admin.users import actions
 from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.codes.session_end import WHY
 from authsite.sign_in.sessions import service
-from authsite.sign_in.sessions.models import BrowserSession
-from authsite.sign_in.sessions.purge import purge
+from authsite.sign_in.sessions.models import BrowserSession, purge
 from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.codes import OPENID, application, code_of, redeem, session_of
@@ -75,7 +74,7 @@ def by_an_administrator(site, session):
     with site.db() as db:
         ctx = acting(db, site.app.registry["authsite"])
         user = db.get(User, session.user_id)
-        access.end_session(ctx, COMMAND, user, session.id)
+        actions.end_session(ctx, COMMAND, user, session.id)
 
 
 @pytest.mark.both_databases

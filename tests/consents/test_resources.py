@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.oauth.consents.models import Consent
+from authsite.oauth.consents.service import Consent
 from tests.support import connected, devices
 from tests.support.applications import resource
 from tests.support.authorizing import (

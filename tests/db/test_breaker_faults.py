@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.platform.db.breaker import Breaker
+from authsite.platform.db.engine import Breaker
 
 
 class Answers:

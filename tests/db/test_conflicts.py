@@ -3,7 +3,7 @@
 import pytest
 
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.db.conflicts import RETRIES
+from authsite.platform.db.failures import RETRIES
 from authsite.platform.runtime.counters import REQUESTS
 from tests.support import databases
 from tests.support.calls import REGISTER, assert_unavailable

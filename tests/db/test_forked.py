@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select, text
 
 from authsite.platform.db import PreparedQuery
-from authsite.platform.db.breaker import DatabaseAway
+from authsite.platform.db.engine import DatabaseAway
 from authsite.platform.db.prepared_connections import RESULT_TIMEOUT
 from tests.support.forks import in_forked_process
 

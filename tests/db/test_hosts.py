@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from authsite.platform.db import migrate, open_database
-from authsite.platform.db.hosts import Hosts
-from authsite.platform.settings.service_urls import database_url
-from authsite.platform.tasks.leader import Lock, held, own_connection
+from authsite.platform.db.engine import Hosts
+from authsite.platform.settings.urls import database_url
+from authsite.platform.tasks.background import Lock, held, own_connection
 from tests.support import databases
 from tests.support.postgres import NAME
 from tests.support.servers import authsite, write_ini

@@ -11,7 +11,7 @@ from tests.support import newer
 
 INDEX = '''"""An index of a large table"""
 
-from authsite.platform.db.concurrent_index import create_index
+from authsite.platform.db.migrate import create_index
 
 revision = "{revision}"
 down_revision = "{down_revision}"
@@ -24,7 +24,7 @@ INDEX_OF_NEW_COLUMN = '''"""An index of a new column of a large table"""
 
 import sqlalchemy as sa
 
-from authsite.platform.db.concurrent_index import create_index
+from authsite.platform.db.migrate import create_index
 
 revision = "{revision}"
 down_revision = "{down_revision}"

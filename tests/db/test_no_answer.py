@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from authsite.platform.db import open_database
-from authsite.platform.db.standby import Standby
+from authsite.platform.db.standbys import Standby
 
 SSL_REQUEST = 8  # bytes; PostgreSQL manual, 55.7
 

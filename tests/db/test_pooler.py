@@ -5,7 +5,7 @@ from sqlalchemy import text
 
 from authsite.platform.db import migrate, open_database
 from authsite.platform.db.prepared_pool import PREPARED_POOL
-from authsite.platform.tasks.leader import Lock, held, own_connection
+from authsite.platform.tasks.background import Lock, held, own_connection
 from tests.conftest import need
 from tests.support import databases, pgbouncer
 from tests.support.postgres import NAME, cluster

@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from authsite.oauth.models import Client
 from authsite.platform.db import PreparedQuery, open_database
-from authsite.platform.db.breaker import DatabaseAway
+from authsite.platform.db.engine import DatabaseAway
 from authsite.platform.db.prepared_connections import RESULT_TIMEOUT
 from tests.support import databases
 from tests.support.site import Site

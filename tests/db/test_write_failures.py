@@ -8,8 +8,8 @@ from sqlalchemy import event, insert
 from sqlalchemy.exc import DBAPIError
 from structlog.testing import capture_logs
 
-from authsite.platform.db.write_failures import is_write_failure
-from authsite.platform.rate_limit.models import LimitCounter
+from authsite.platform.db.failures import is_write_failure
+from authsite.platform.rate_limit.storage import LimitCounter
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import WRITE_FAILURES
 from authsite.platform.runtime.seldom import Seldom

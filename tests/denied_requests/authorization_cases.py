@@ -8,8 +8,8 @@ from sqlalchemy import update
 
 from authsite.platform.http.outbound import UNTRUSTED
 from authsite.platform.runtime import clock
-from authsite.platform.stored_requests.models import StoredRequest
-from authsite.users.groups.models import Group
+from authsite.platform.stored_requests import StoredRequest
+from authsite.users.groups.labels import Group
 from tests.documents.conftest import ALL
 from tests.support.authorizing import (
     BASE,

@@ -6,9 +6,9 @@ from threading import Event
 import pytest
 from sqlalchemy import update
 
-from authsite.oauth.oidc.keys.models import SigningKey
 from authsite.oauth.oidc.keys.ring import ring_of
 from authsite.oauth.oidc.keys.scheduled import keep_keys
+from authsite.oauth.oidc.keys.stored import SigningKey
 from authsite.platform.denied_requests.notes import notes_of
 from tests.support.authorizing import OPENID
 from tests.support.in_process import Commands

@@ -3,7 +3,7 @@
 from sqlalchemy import update
 
 from authsite.oauth.codes.models import AuthorizationCode
-from authsite.oauth.device.models import DeviceCode
+from authsite.oauth.device.service import DeviceCode
 from authsite.oauth.models import DEVICE_GRANT
 from tests.support import devices
 from tests.support.codes import application

@@ -8,7 +8,7 @@ import json
 from sqlalchemy import update
 
 from authsite.platform.http.errors import Forbidden
-from authsite.sign_in.conditions import ACCOUNT_CONDITIONS, AccountCondition
+from authsite.sign_in.gate import ACCOUNT_CONDITIONS, AccountCondition
 from authsite.users.models import User
 from tests.passkeys.passkey_users import post, register, sign_in_options
 from tests.passkeys.test_api import options, proved

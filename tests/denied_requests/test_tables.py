@@ -21,7 +21,7 @@ from tests.support.error_reference import errors
 TOP = Path(authsite.__file__).parent
 PROTOCOL = {
     "authsite.oauth.errors",
-    "authsite.oauth.device.errors",
+    "authsite.oauth.device.service",
     "authsite.oauth.registration_endpoint.errors",
 }
 QUIET = ("login", "passkey", "provider", "provider_address")

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from authsite.oauth.consents import service as consents
-from authsite.oauth.device.purge import purge
+from authsite.oauth.device.service import purge
 from authsite.oauth.models import Client
 from authsite.platform.runtime import clock
 from authsite.users import service as users

@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from authsite.oauth.consents.models import Consent
+from authsite.oauth.consents.service import Consent
 from authsite.oauth.models import Client
 from authsite.users.models import User
 from tests.support.authorizing import BASE, OPENID, follow, log_in, sign_in

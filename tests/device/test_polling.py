@@ -3,8 +3,8 @@
 import pytest
 
 from authsite.oauth.codes.models import AuthorizationCode
-from authsite.oauth.codes.text import CODE
-from authsite.oauth.device.text import CODE as DEVICE_CODE
+from authsite.oauth.codes.service import CODE
+from authsite.oauth.device.service import CODE as DEVICE_CODE
 from authsite.platform.crypto.sealed import IdText
 from tests.support.applications import resource
 from tests.support.authorizing import OPENID, application, code_for, redeemed, sign_in

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from authsite.oauth.device import text
+from authsite.oauth.device import service
 from authsite.oauth.models import ORIGIN, ClientUri
 from tests.support.applications import resource
 from tests.support.authorizing import BASE, OPENID, application
@@ -35,7 +35,7 @@ def test_the_answer(site):
 
 
 def test_codes_use_all_letters_and_no_other_ones():
-    codes = "".join(text.new_user_code() for _ in range(300))
+    codes = "".join(service.new_user_code() for _ in range(300))
     assert set(codes) == {*LETTERS, "-"}
 
 
@@ -44,12 +44,12 @@ def test_codes_use_all_letters_and_no_other_ones():
     ["BCDF-GHJK", "bcdfghjk", " b c d f\tg h j k ", "Bcdf–Ghjk", "BCDF_GHJK", "BC-DF-GH-JK"],
 )
 def test_any_case_and_spacing_is_the_same_code(typed):
-    assert text.shown(typed) == "BCDF-GHJK"
+    assert service.shown(typed) == "BCDF-GHJK"
 
 
 @pytest.mark.parametrize("typed", ["", "BCDF-GHJ", "BCDF-GHJKL", "ACDF-GHJK", "BCDF-GHJ0"])
 def test_other_texts_are_none(typed):
-    assert text.shown(typed) is None
+    assert service.shown(typed) is None
 
 
 def test_scopes_are_decided_as_at_the_authorization_endpoint(site):

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from webtest import TestApp
 
 from authsite.cli import authsite
-from authsite.oauth.client_documents.fetching import lifetime_of
+from authsite.oauth.client_documents.service import lifetime_of
 from authsite.oauth.models import Client, ClientUri
 from tests.support.authorizing import (
     authorize,

@@ -17,7 +17,7 @@ from authsite.groups import members, service
 from authsite.groups.service import GroupValues
 from authsite.invitations.service import create as invite
 from authsite.oauth.models import Client, Family
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from authsite.platform.runtime import clock
 from authsite.transfer.exporting.export import parts_of
 from authsite.users import service as users

@@ -7,9 +7,9 @@ import pyotp
 from sqlalchemy import select, update
 
 from authsite.platform.runtime import clock
+from authsite.sign_in.credentials import pack
 from authsite.sign_in.factors import service
-from authsite.sign_in.factors.offers import Proved
-from authsite.sign_in.facts import pack
+from authsite.sign_in.factors.policy import Proved
 from authsite.sign_in.methods.totp import enrollment
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import account_of

@@ -10,8 +10,8 @@ from sqlalchemy import select, update
 
 from authsite.platform.runtime import clock
 from authsite.sign_in import gate
-from authsite.sign_in.facts import amr_of
-from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.credentials import amr_of
+from authsite.sign_in.pending import PendingLogin
 from authsite.sign_in.sessions import service
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import account_of

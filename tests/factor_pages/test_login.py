@@ -3,10 +3,10 @@
 import pytest
 from sqlalchemy import select, update
 
-from authsite.admin.administrator import COMMAND
+from authsite.admin.guard import COMMAND
 from authsite.admin.users import actions
 from authsite.platform.audit.models import AuditEvent
-from authsite.sign_in.facts import amr_of
+from authsite.sign_in.credentials import amr_of
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support.acting import acting

@@ -5,7 +5,7 @@ import re
 import pytest
 from sqlalchemy import select
 
-from authsite.sign_in.facts import amr_of
+from authsite.sign_in.credentials import amr_of
 from authsite.sign_in.sessions.models import BrowserSession
 from tests.support.mails import text_of
 from tests.support.pages import sign_in, submit

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import select, update
 
 from authsite.platform.runtime import clock
-from authsite.sign_in.facts import amr_of, pack
-from authsite.sign_in.methods.passkeys.models import Passkey
-from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.credentials import amr_of, pack
+from authsite.sign_in.methods.passkeys.stored import Passkey
+from authsite.sign_in.pending import PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
 from tests.passkeys.passkey_users import register
 from tests.support.authenticator import Authenticator

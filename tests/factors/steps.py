@@ -11,8 +11,8 @@ from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
 from authsite.sign_in import gate
 from authsite.sign_in import pending as pending_logins
+from authsite.sign_in.credentials import pack
 from authsite.sign_in.factors import enrolling
-from authsite.sign_in.facts import pack
 from authsite.sign_in.method import Pending, Target, Wrong
 from authsite.users.models import User
 from tests.support.site import PASSWORD, bearer

@@ -8,11 +8,11 @@ from sqlalchemy import select, update
 from authsite.oauth.models import Family
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
-from authsite.sign_in.facts import amr_of, pack
+from authsite.sign_in.credentials import amr_of, pack
 from authsite.sign_in.methods.mail_code.codes import code_of
-from authsite.sign_in.methods.mail_code.session_codes import send_to_session
+from authsite.sign_in.methods.mail_code.pages import send_to_session
 from authsite.sign_in.methods.totp.models import TotpFactor
-from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.pending import PendingLogin
 from authsite.users.account import SignedInUser, account_of
 from authsite.users.models import User
 from tests.factors.steps import Person

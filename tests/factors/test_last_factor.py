@@ -6,18 +6,18 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from authsite.oauth.models import Family
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.platform.runtime import clock
 from authsite.providers.linking.service import list_removable
+from authsite.sign_in.credentials import pack
 from authsite.sign_in.factors import service
 from authsite.sign_in.factors.errors import LastFactor, LastWayIn
-from authsite.sign_in.facts import pack
-from authsite.sign_in.methods.passkeys.models import Passkey
-from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
+from authsite.sign_in.methods.passkeys.stored import Passkey
+from authsite.sign_in.methods.recovery_codes.service import RecoveryCode
 from authsite.sign_in.methods.totp.models import TotpFactor
 from authsite.users.account import account_of
 from authsite.users.errors import SignInEnded
-from authsite.users.identities.models import Identity
+from authsite.users.identities import Identity
 from authsite.users.models import User
 from tests.factors.steps import Person, details
 from tests.support.acting import acting

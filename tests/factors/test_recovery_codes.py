@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import delete, select
 
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.mail.models import OutboxMessage
-from authsite.sign_in.methods.recovery_codes import codes
-from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
+from authsite.platform.mail.outbox import OutboxMessage
+from authsite.sign_in.methods.recovery_codes import service
+from authsite.sign_in.methods.recovery_codes.service import RecoveryCode
 from tests.factors.steps import Person, add_steps
 from tests.support.host import HostSite
 from tests.support.together import together
@@ -28,7 +28,7 @@ def test_eight_codes_of_120_bits_in_groups_of_four(enrolled):
     assert len(set(enrolled.codes)) == 8
     for code in enrolled.codes:
         assert re.fullmatch(r"([0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{4}", code)
-    assert len(codes.ALPHABET) ** codes.LENGTH == 2**120
+    assert len(service.ALPHABET) ** service.LENGTH == 2**120
     stored = [each.mac for each in enrolled.stored(RecoveryCode)]
     assert len(set(stored)) == 8
     plain = [code.replace("-", "") for code in enrolled.codes]
@@ -64,8 +64,8 @@ def test_case_blanks_and_dashes_do_not_matter(enrolled, way):
 
 
 def test_letters_that_look_like_digits_are_read_as_these():
-    assert codes.read("oO0iIlL1" + "A" * 16) == "00011111" + "A" * 16
-    assert codes.read("U" * 24) is None
+    assert service.read("oO0iIlL1" + "A" * 16) == "00011111" + "A" * 16
+    assert service.read("U" * 24) is None
 
 
 @pytest.mark.parametrize("typed", ["", "A" * 23, "A" * 25, "\uff21" * 24, "A" * 100_000, "é" * 24])

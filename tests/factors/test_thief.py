@@ -17,14 +17,14 @@ from authsite.guards.route_options import rules_of
 from authsite.oauth.models import Family, PersonalToken
 from authsite.platform.http.own_routes import is_own
 from authsite.platform.runtime import clock
-from authsite.sign_in.facts import pack
+from authsite.sign_in.credentials import pack
 from authsite.sign_in.methods.mail_code.codes import code_of
-from authsite.sign_in.methods.passkeys.models import Passkey
-from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
+from authsite.sign_in.methods.passkeys.stored import Passkey
+from authsite.sign_in.methods.recovery_codes.service import RecoveryCode
 from authsite.sign_in.methods.totp.models import TotpFactor
-from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.pending import PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
-from authsite.users.identities.models import Identity
+from authsite.users.identities import Identity
 from authsite.users.models import User
 from tests.support import authorizing
 from tests.support.authorizing import OPENID, application, authorize, leads_to

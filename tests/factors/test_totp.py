@@ -8,8 +8,8 @@ import pyotp
 import pytest
 
 from authsite.platform.runtime import clock
-from authsite.sign_in.factors.offers import can_keep_secrets
-from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
+from authsite.sign_in.factors.policy import can_keep_secrets
+from authsite.sign_in.methods.recovery_codes.service import RecoveryCode
 from authsite.sign_in.methods.totp.models import TotpFactor
 from tests.factors.steps import NOTHING, Person, details
 from tests.support.settings import settings

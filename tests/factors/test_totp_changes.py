@@ -5,8 +5,8 @@ from sqlalchemy import update
 
 from authsite.oauth.models import Family
 from authsite.platform.runtime import clock
-from authsite.sign_in.facts import amr_of
-from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
+from authsite.sign_in.credentials import amr_of
+from authsite.sign_in.methods.recovery_codes.service import RecoveryCode
 from authsite.sign_in.methods.totp.models import TotpFactor
 from authsite.users.models import User
 from tests.factors.steps import NOTHING, details

@@ -10,7 +10,7 @@ from authsite.sign_in.factors import service
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import account_of
 from authsite.users.groups import labels
-from authsite.users.groups.models import GroupMember
+from authsite.users.groups.labels import GroupMember
 from authsite.users.models import User
 from tests.support import factors
 from tests.support.mails import link_in, text_of

@@ -7,7 +7,7 @@ import pytest
 from authsite.sign_in import gate
 from authsite.sign_in.factors import remembered
 from authsite.users.groups import labels
-from authsite.users.groups.models import GroupMember
+from authsite.users.groups.labels import GroupMember
 from authsite.users.models import User
 from tests.support import factors
 from tests.support.in_process import Commands

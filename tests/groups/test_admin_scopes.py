@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 from authsite.groups import administrators
 from authsite.oauth.models import Client, Family
-from authsite.platform.audit.cause import Cause
-from authsite.sign_in.facts import pack
+from authsite.platform.audit.service import Cause
+from authsite.sign_in.credentials import pack
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support import factors

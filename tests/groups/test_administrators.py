@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select
 
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.mail.models import OutboxMessage
-from authsite.users.groups.reserved import ADMIN_SCOPES, RESERVED
+from authsite.platform.mail.outbox import OutboxMessage
+from authsite.users.groups.labels import ADMIN_SCOPES, RESERVED
 from authsite.users.models import User
 from tests.support import mails as sent
 from tests.support.pages import sign_in, submit

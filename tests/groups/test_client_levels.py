@@ -9,8 +9,8 @@ from sqlalchemy import update
 from authsite.groups import applying, members, service
 from authsite.groups.service import GroupValues
 from authsite.oauth.models import MFA_GRANT, PASSKEY_GRANT, Client, Family
-from authsite.platform.audit.cause import Cause
-from authsite.sign_in.facts import pack
+from authsite.platform.audit.service import Cause
+from authsite.sign_in.credentials import pack
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.passkeys.passkey_users import register

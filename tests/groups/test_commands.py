@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from authsite.platform.audit.models import AuditEvent
-from authsite.users.groups.models import GroupMember
+from authsite.users.groups.labels import GroupMember
 from authsite.users.models import User
 from tests.support.calls import REGISTER
 from tests.support.site import bearer

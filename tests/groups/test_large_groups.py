@@ -7,14 +7,13 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.groups import applying, applying_task, members, service
+from authsite.groups import applying, members, service
 from authsite.groups.service import GroupValues
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.tasks.background import BACKGROUND_TASKS
-from authsite.platform.tasks.transaction import transaction
+from authsite.platform.audit.service import Cause
+from authsite.platform.tasks.background import BACKGROUND_TASKS, transaction
 from authsite.users.groups import labels
-from authsite.users.groups.models import GroupChange
+from authsite.users.groups.labels import GroupChange
 from authsite.users.models import User
 from tests.support import administrators
 from tests.support.acting import acting
@@ -34,7 +33,7 @@ def site(site_with, monkeypatch):
     monkeypatch.setattr(applying, "LARGE", 2)
     monkeypatch.setattr(applying, "BATCH", 1)
     task = BACKGROUND_TASKS.of(services(site))[applying.TASK]
-    task.job, task.process = applying_task.make_job(services(site)), os.getpid()
+    task.job, task.process = applying.make_job(services(site)), os.getpid()
     yield site
     task.job = task.process = None
 
@@ -56,7 +55,7 @@ def services(site):
 
 
 def apply_all(site):
-    applying_task.apply_all(services(site), threading.Event())
+    applying.apply_all(services(site), threading.Event())
 
 
 def written_labels(site):
@@ -114,7 +113,7 @@ def test_what_was_stopped_goes_on_where_it_was(site, people):
         assert applying.pending(db) == {"finance": 2}
     stopped = threading.Event()
     stopped.set()
-    applying_task.apply_all(services(site), stopped)
+    applying.apply_all(services(site), stopped)
     apply_all(site)
     assert written_labels(site) == ["finance=aal2"] * 3
     apply_all(site)  # of nothing

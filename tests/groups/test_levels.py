@@ -6,7 +6,7 @@ from sqlalchemy import select, update
 from authsite.groups import applying
 from authsite.oauth.models import Family
 from authsite.platform.audit.models import AuditEvent
-from authsite.sign_in.facts import pack
+from authsite.sign_in.credentials import pack
 from authsite.users.models import User
 from tests.support import personal
 from tests.support.pages import sign_in

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import select, update
 
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.platform.runtime import clock
-from authsite.sign_in.facts import amr_of
-from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.credentials import amr_of
+from authsite.sign_in.pending import PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
 from tests.factor_pages.people import PAGE, App, begin, confirm, secret_in
 from tests.support import factors

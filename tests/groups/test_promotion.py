@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from authsite.admin.administrator import COMMAND, Administrator
-from authsite.admin.users import actions, deletion
+from authsite.admin.guard import COMMAND, Administrator
+from authsite.admin.users import actions
 from authsite.groups import administrators
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
 from authsite.users import former
-from authsite.users.groups.reserved import ADMIN_SCOPES
+from authsite.users.groups.labels import ADMIN_SCOPES
 from authsite.users.models import FormerAddress, User
 from tests.support.administrators import make
 from tests.support.factors import context
@@ -93,14 +93,14 @@ def test_a_deletion_that_was_to_come(site, ann, promoted):
     root = as_user(make(site, "owner", "root@example.com"))
 
     def delete(ctx, user):
-        deletion.delete(ctx, root, user, "asked for", user.email)
+        actions.delete(ctx, root, user, "asked for", user.email)
 
     at(site, ann, delete)
     if promoted:
         promote(site)
     with site.database.autocommit.connect() as connection:
         services = site.app.registry["authsite"]
-        list(deletion.erase_due(services, connection, clock.now() + timedelta(days=8)))
+        list(actions.erase_due(services, connection, clock.now() + timedelta(days=8)))
     with site.db() as db:
         left = db.get(User, ann.id)
         assert (left is not None) is promoted

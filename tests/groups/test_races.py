@@ -14,12 +14,12 @@ from authsite.groups.errors import GroupInUse, TooManyGroups
 from authsite.groups.service import GroupValues
 from authsite.oauth import client_groups
 from authsite.oauth.models import Client
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from authsite.users import service as users
-from authsite.users.erasure import erase
 from authsite.users.errors import LastOwner
-from authsite.users.groups.models import Group, GroupMember
+from authsite.users.groups.labels import Group, GroupMember
 from authsite.users.models import User
+from authsite.users.service import erase
 from tests.support import personal
 from tests.support.acting import acting
 from tests.support.locks import until_blocked

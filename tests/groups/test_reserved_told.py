@@ -4,14 +4,14 @@ import pytest
 from sqlalchemy import update
 
 from authsite.oauth.models import Family
-from authsite.sign_in import facts
+from authsite.sign_in import credentials
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support.applications import resource
 from tests.support.authorizing import BASE, OPENID, application, code_for, redeemed, sign_in
 from tests.support.codes import claims_of
 
-STRONG = facts.pack(("pwd", "otp"))
+STRONG = credentials.pack(("pwd", "otp"))
 
 
 @pytest.fixture(params=["off", "on"])

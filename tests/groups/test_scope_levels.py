@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 
 from authsite.oauth.models import Family
-from authsite.sign_in.facts import pack
+from authsite.sign_in.credentials import pack
 from tests.support import personal
 from tests.support.authorizing import (
     BASE,

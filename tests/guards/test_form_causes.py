@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from authsite.admin.audit.explaining import event_texts
+from authsite.admin.audit.service import event_texts
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.http.errors import ERROR_OF_REQUEST
 from authsite.server.request_log import reason

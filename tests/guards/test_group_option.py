@@ -5,7 +5,7 @@ from sqlalchemy import update
 from webtest import TestApp
 
 from authsite.oauth.models import Client
-from authsite.sign_in import facts
+from authsite.sign_in import credentials
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.testing import bearer_token, session_cookie
 from authsite.users.models import User
@@ -73,7 +73,7 @@ def test_only_members_pass(site, path, labels, code):
 
 def test_a_reserved_group_may_be_required(site):
     sign_in(site)
-    weak, strong = facts.pack(("pwd",)), facts.pack(("pwd", "otp"))
+    weak, strong = credentials.pack(("pwd",)), credentials.pack(("pwd", "otp"))
     for labels, proofs, code in (
         ("ops", strong, "group_required"),
         ("authsite:owner", weak, "insufficient_user_authentication"),

@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import select
 
-from authsite.checks.standbys import standby_findings
-from authsite.platform.db import standby as standby_of
-from authsite.platform.db.models import Heartbeat
+from authsite.checks.features import standby_findings
+from authsite.platform.db import standbys as standby_of
+from authsite.platform.db.migrate import Heartbeat
 from authsite.platform.settings import Secret
 from authsite.platform.tasks.background import BACKGROUND_TASKS
 from tests.support import databases, personal

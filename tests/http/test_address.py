@@ -256,10 +256,9 @@ RAW = re.compile(
     r"|HTTP_HOST|SERVER_NAME|wsgi\.url_scheme|SCRIPT_NAME|HTTPFound|HTTPSeeOther"
 )
 ALLOWED = {
-    "platform/http/address.py": "the one home of the rule",
+    "platform/http/address.py": "the one home of the rule; checks the Host header",
     "guards/protected_resources.py": "compares the path with that of a resource",
-    "platform/http/host.py": "checks the Host header",
-    "server/environ.py": "makes the WSGI environment",
+    "server/asgi.py": "makes the WSGI environment",
     "platform/http/rendering.py": "redirects to absolute addresses",
     "platform/http/languages.py": "redirects to the same path without `lang`",
     "static/client/authsite.js": "`request` of the browser",

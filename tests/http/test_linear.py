@@ -9,12 +9,12 @@ from itertools import product
 
 import pytest
 
+from authsite.platform.http.address import is_host
 from authsite.platform.http.cookies import parse
-from authsite.platform.http.host import is_host
 from authsite.platform.http.return_to import local_path
 from authsite.platform.i18n import negotiate
 from authsite.sign_in.identifiers import candidates
-from authsite.users.agents import describe
+from authsite.users.account import describe
 from tests.support import databases
 from tests.support.host import hello
 from tests.support.site import WEB, Site

@@ -8,10 +8,10 @@ from sqlalchemy import select
 
 from authsite.cli import authsite
 from authsite.platform.settings import new_sealing_key, new_secret
-from authsite.sign_in.methods.passkeys.models import Passkey
-from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
+from authsite.sign_in.methods.passkeys.stored import Passkey
+from authsite.sign_in.methods.recovery_codes.service import RecoveryCode
 from authsite.sign_in.methods.totp.models import TotpFactor
-from authsite.transfer.importing.allauth import user_handle
+from authsite.transfer.importing.django import user_handle
 from authsite.users.models import User
 from tests.support import databases, factors
 from tests.support import foreign_systems as other

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, event, select
 
 from authsite.platform.runtime import clock
-from authsite.transfer.importing import clients, own, passport, table, users
+from authsite.transfer.importing import clients, own, passport, sources, users
 from authsite.transfer.importing import run as running
 from authsite.transfer.importing.report import Report
 from authsite.transfer.importing.rows import Row
@@ -104,7 +104,7 @@ def test_a_value_that_no_column_holds_costs_only_its_own_row(site):
     written = []
     options = passport.ClientOptions({"password": "", "personal": ""})
     for row, write, read in (
-        (of_users, users.write, table.user),
+        (of_users, users.write, sources.user),
         (of_users, users.write, own.user),
         (of_users, users.write, passport.user),
         (of_clients, clients.write, own.client),
@@ -129,7 +129,7 @@ def test_an_error_that_no_check_foresees_costs_only_its_own_row(site):
     def read(row):
         if row["id"] == "1":
             raise UnicodeError("of a library")
-        return table.user(row)
+        return sources.user(row)
 
     rows = [Row(n, {"id": str(n), "email": f"u{n}@example.com"}, n) for n in (1, 2)]
     with site.db() as db:
@@ -141,7 +141,7 @@ def test_an_error_that_no_check_foresees_costs_only_its_own_row(site):
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_the_same_fault_of_many_rows_is_one_line_of_the_summary(site, tmp_path):
     passports = passport.ClientOptions({"password": "", "personal": ""})
-    of_users = users.Rules(site.cfg, "x", table.user)
+    of_users = users.Rules(site.cfg, "x", sources.user)
     of_clients = clients.Rules("x", partial(passport.client, passports), 4)
     later = {"created_at": "2022-01-01 00:00:00"}
     for write, rules, made in (

@@ -12,10 +12,10 @@ from authsite.groups import administrators, members, service
 from authsite.groups.service import GroupValues
 from authsite.oauth import clients
 from authsite.oauth.models import Client
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from authsite.platform.db import open_database
-from authsite.users.groups.models import Group, GroupMember
-from authsite.users.identities.models import Identity
+from authsite.users.groups.labels import Group, GroupMember
+from authsite.users.identities import Identity
 from authsite.users.models import LoginName, User
 from tests.support import databases
 from tests.support.acting import acting

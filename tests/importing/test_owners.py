@@ -13,19 +13,18 @@ from sqlalchemy import func, select
 from authsite.groups import administrators, service
 from authsite.groups.service import GroupValues
 from authsite.oauth.models import Client, ClientUri, Resource
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.audit.service import Cause
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.platform.runtime import clock
-from authsite.sign_in.methods.passkeys.models import Passkey
-from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
-from authsite.sign_in.methods.recovery_codes.service import PURPOSE
+from authsite.sign_in.methods.passkeys.stored import Passkey
+from authsite.sign_in.methods.recovery_codes.service import PURPOSE, RecoveryCode
 from authsite.sign_in.methods.totp.models import TotpFactor
 from authsite.transfer.exporting import export as exporting
-from authsite.transfer.importing import own_factors
+from authsite.transfer.importing import own
 from authsite.transfer.importing.cli import import_
-from authsite.users.groups.models import GroupMember
-from authsite.users.identities.models import Identity
+from authsite.users.groups.labels import GroupMember
+from authsite.users.identities import Identity
 from authsite.users.models import User
 from tests.importing.csv_rows import good, write_csv
 from tests.importing.test_factors import AUTHENTICATORS, BASE32, authenticator_row
@@ -451,11 +450,8 @@ def test_the_name_of_a_passkey_is_one_line(here, importing, tmp_path, name, stor
 )
 def test_that_a_passkey_has_verified_its_user_is_imported_as_the_line_says(member, counts):
     row = {**part_lines(str(uuid.uuid4()), "", "")["passkey"], **member}
-    assert own_factors.passkey(row).uv_initialized is counts
+    assert own.passkey(row).uv_initialized is counts
 
 
 def test_a_passkey_of_an_export_of_before_has_not_verified_its_user():
-    assert (
-        own_factors.passkey(part_lines(str(uuid.uuid4()), "", "")["passkey"]).uv_initialized
-        is False
-    )
+    assert own.passkey(part_lines(str(uuid.uuid4()), "", "")["passkey"]).uv_initialized is False

@@ -5,10 +5,10 @@ import sqlite3
 
 import pytest
 
-from authsite.transfer.importing import passport, row_values
+from authsite.transfer.importing import passport
+from authsite.transfer.importing import rows as row_values
 from authsite.transfer.importing.own import ExportSource
-from authsite.transfer.importing.row_values import Fault
-from authsite.transfer.importing.rows import SourceUnusable
+from authsite.transfer.importing.rows import Fault, SourceUnusable
 from authsite.transfer.importing.sources import open_source
 from tests.support import foreign_systems as other
 

@@ -5,7 +5,7 @@ from pyramid.config import Configurator
 from sqlalchemy import text
 
 from authsite import main
-from authsite.platform.db import migrate, open_database, upgrades
+from authsite.platform.db import migrate, open_database
 from authsite.platform.installation.features import (
     FEATURES,
     FeatureNotOpen,
@@ -123,13 +123,13 @@ def test_a_process_that_starts_before_the_upgrade_does_not_take_the_database_for
     migrate.upgrade(first)
     assert not is_open(services, NAME)
     with first.transactional.begin() as connection:
-        upgrades.finish(connection)
+        migrate.finish(connection)
     assert is_open(services, NAME)
     early.database.dispose()
 
 
 def test_what_the_former_version_knows_is_open_during_an_upgrade(upgraded, monkeypatch):
-    former = upgrades.former_revision(upgraded.database)
+    former = migrate.former_revision(upgraded.database)
     assert former == newer.BEFORE
     monkeypatch.setitem(FEATURES, NAME, former)
     assert is_open(upgraded.app.registry["authsite"], NAME)
@@ -139,7 +139,7 @@ def test_a_second_upgrade_before_the_first_is_finished_still_waits_for_the_oldes
     upgraded,
 ):
     with upgraded.database.transactional.begin() as connection:
-        upgrades.begin(connection, "9999")
+        migrate.begin(connection, "9999")
     assert not is_open(upgraded.app.registry["authsite"], NAME)
 
 
@@ -148,7 +148,7 @@ def test_of_two_processes_that_migrate_a_new_database_neither_takes_it_for_an_up
 ):
     both = [open_database(fresh_url) for _ in range(2)]
     together(*(lambda database=each: migrate.upgrade(database) for each in both))
-    assert [upgrades.former_revision(each) for each in both] == [None, None]
+    assert [migrate.former_revision(each) for each in both] == [None, None]
     for each in both:
         each.dispose()
 

@@ -9,7 +9,7 @@ from authsite.invitations import service
 from authsite.invitations.models import Invitation
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
-from authsite.users.groups.models import Group
+from authsite.users.groups.labels import Group
 from tests.support.factors import add_totp, context
 from tests.support.invitations import COMMAND
 from tests.support.pages import sign_in, submit

@@ -10,11 +10,11 @@ from authsite.invitations import service
 from authsite.invitations.errors import UnknownInvitation
 from authsite.oauth import clients
 from authsite.oauth.models import Client
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from authsite.platform.runtime import clock
 from authsite.users import service as users
-from authsite.users.erasure import erase
 from authsite.users.models import User
+from authsite.users.service import erase
 from tests.support import administrators as admins
 from tests.support.factors import context
 from tests.support.invitations import COMMAND

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from authsite.sign_in.identifiers import Identifier, InvalidIdentifier
-from authsite.sign_in.identifiers.email import normalize
+from authsite.sign_in.identifiers import normalize_email as normalize
 from tests.support.timing import within
 
 

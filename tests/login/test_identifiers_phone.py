@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from authsite.sign_in.identifiers import InvalidIdentifier
-from authsite.sign_in.identifiers.phone import normalize
+from authsite.sign_in.identifiers import normalize_phone as normalize
 from tests.support.timing import within
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.platform.runtime import clock
 from authsite.users.models import FormerAddress, User
 from tests.account.test_email_change import change, complete, paths_to

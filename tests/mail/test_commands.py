@@ -11,7 +11,7 @@ from authsite.admin.mail.cli import _send_due
 from authsite.cli import authsite
 from authsite.platform.mail import leases
 from authsite.platform.mail.leases import Outcome
-from authsite.platform.mail.listed import shortened
+from authsite.platform.mail.outbox import shortened
 from authsite.platform.mail.sender import open_sender
 from authsite.platform.runtime import clock
 from tests.support.mails import put, row, send_all

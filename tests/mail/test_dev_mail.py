@@ -7,8 +7,14 @@ import pytest
 from webtest import TestApp
 
 from authsite import compose
-from authsite.platform.mail.copies import FOLDER_VARIABLE, SHOWN, may_show, prune, shared_folder
-from authsite.platform.mail.pages import linked
+from authsite.platform.mail.pages import (
+    FOLDER_VARIABLE,
+    SHOWN,
+    linked,
+    may_show,
+    prune,
+    shared_folder,
+)
 from authsite.platform.mail.transports.driver import open_transport
 from tests.support.folders import new_folder
 from tests.support.mails import link_in, read_folder, send_all

@@ -10,13 +10,11 @@ from email.utils import parseaddr
 import pytest
 from bs4 import BeautifulSoup
 
-from authsite.platform.mail.builder import MAIL_BUILDERS, MailContent
 from authsite.platform.mail.leases import ClaimedMail
-from authsite.platform.mail.message import compose
-from authsite.platform.mail.rendering import TEMPLATES, render
+from authsite.platform.mail.message import MAIL_BUILDERS, TEMPLATES, MailContent, compose, render
 from authsite.platform.runtime.catalogs import LANGUAGES
 from authsite.platform.settings import load
-from authsite.platform.settings.mailboxes import Mailbox
+from authsite.platform.settings.values import Mailbox
 from tests.support.mails import html_of, link_in, put, text_of
 from tests.support.site import SECRET
 

@@ -11,9 +11,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from structlog.testing import capture_logs
 
 from authsite.platform.mail import leases
-from authsite.platform.mail.builder import MAIL_BUILDERS, MailContent
-from authsite.platform.mail.listed import facts
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.message import MAIL_BUILDERS, MailContent
+from authsite.platform.mail.outbox import OutboxMessage, facts
 from authsite.platform.mail.sender import make_job, open_sender, send_batch
 from authsite.platform.mail.transports import Unreachable
 from authsite.platform.runtime import clock

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from authsite.platform.i18n import duration_words, moment_words
-from authsite.platform.mail.rendering import lifetime_words, tame_name
+from authsite.platform.mail.message import lifetime_words, tame_name
 from authsite.platform.runtime.colors import readable_on
 
 NOW = datetime(2026, 11, 20, 18, 4, tzinfo=UTC)

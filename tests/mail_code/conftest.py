@@ -8,11 +8,10 @@ from sqlalchemy import select
 
 from authsite.platform.audit.models import AuditEvent
 from authsite.sign_in import gate
-from authsite.sign_in.facts import amr_of
+from authsite.sign_in.credentials import amr_of
 from authsite.sign_in.method import Wrong
-from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.pages import lead_in
-from authsite.sign_in.pending_cookie import read_key
+from authsite.sign_in.pending import PendingLogin, read_key
 from authsite.sign_in.sessions import cookies, service
 from authsite.sign_in.sessions.models import BrowserSession
 from tests.support.mails import text_of

@@ -3,9 +3,9 @@
 import pytest
 import transaction
 
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.sign_in.methods.mail_code import codes
-from authsite.sign_in.methods.mail_code.session_codes import is_right, use_up
+from authsite.sign_in.methods.mail_code.pages import is_right, use_up
 from authsite.users.caller import caller_of
 from tests.support.mails import link_in, text_of
 from tests.support.site import bearer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.sign_in.methods.mail_code import codes
 from tests.support.counting import watched
 from tests.support.pages import sign_in, submit

@@ -8,9 +8,9 @@ from sqlalchemy import update
 from webtest import TestApp
 
 from authsite.platform.crypto.keys import KeyRing
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.sign_in.methods.mail_code import codes
-from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.pending import PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.sign_in.two_steps import add_second_step

@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support.mails import text_of

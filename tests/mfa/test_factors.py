@@ -5,7 +5,7 @@ from sqlalchemy import update
 
 from authsite.oauth.models import Client, Family
 from authsite.platform.runtime import clock
-from authsite.sign_in.facts import amr_of
+from authsite.sign_in.credentials import amr_of
 from authsite.users.models import User
 from tests.factors.steps import Person
 from tests.mfa.two_steps import codes_of, families, go_on, rows

@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.sign_in.facts import amr_of
+from authsite.sign_in.credentials import amr_of
 from tests.factors.steps import Person
 from tests.mfa.test_factors import begin, newest, post, step
 from tests.mfa.two_steps import codes_of

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from authsite.oauth.models import PASSKEY_GRANT
-from authsite.sign_in.facts import amr_of
+from authsite.sign_in.credentials import amr_of
 from authsite.users.models import User
 from tests.mfa.two_steps import codes_of, families, go_on, rows
 from tests.passkeys.passkey_users import register

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import update
 
 from authsite.oauth.models import Family
-from authsite.sign_in import facts
+from authsite.sign_in import credentials
 from tests.mfa.two_steps import codes_of
 
 DAY = 24 * 3600
@@ -23,7 +23,7 @@ def login_before(site, *amr):
     """The tokens of a login of the day before the policy holds."""
     pair = site.login(site.keys)
     with site.db() as db:
-        db.execute(update(Family).values(facts=facts.pack(amr)))
+        db.execute(update(Family).values(facts=credentials.pack(amr)))
     pair = site.refresh(site.keys, pair["refresh_token"])
     site.clock.advance(2 * DAY)
     return pair

@@ -8,7 +8,7 @@ from webtest import TestApp
 
 from authsite.oauth.models import MFA_GRANT, Client
 from authsite.platform.runtime import clock
-from authsite.sign_in.facts import amr_of
+from authsite.sign_in.credentials import amr_of
 from authsite.users.models import User
 from tests.mfa.two_steps import (
     RIGHT,

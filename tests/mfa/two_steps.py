@@ -6,7 +6,7 @@ from authsite.oauth.models import MFA_GRANT, Family
 from authsite.platform.audit.models import AuditEvent
 from authsite.sign_in import gate
 from authsite.sign_in.method import Method, Wrong
-from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.pending import PendingLogin
 from tests.support.site import WEB
 
 RIGHT = "four six"

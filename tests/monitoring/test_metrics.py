@@ -7,14 +7,14 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from authsite.monitoring.exposition import exposition
-from authsite.platform.audit.seals import scheduled
+from authsite.platform.audit.seals import sealing
 from authsite.platform.mail import sender
 from authsite.platform.passwords import HashPool
-from authsite.platform.passwords.pool import HashCapacityExceeded
+from authsite.platform.passwords.hashing import HashCapacityExceeded
 from authsite.platform.runtime.counters import TASK_SUCCESS, counted
 from authsite.platform.settings.rate_limits import RATE_LIMITS
-from authsite.platform.tasks import scheduled_cleanup
-from authsite.sign_in.sessions import last_used_task
+from authsite.platform.tasks import cleanup
+from authsite.sign_in.sessions import models
 from tests.support import databases
 from tests.support.pages import sign_in
 from tests.support.site import PASSWORD, Site, bearer
@@ -175,11 +175,11 @@ def test_a_task_that_has_never_succeeded_has_the_time_of_its_start(site, frozen)
     """Else the alert for a task that fails would say nothing of one that fails from the start."""
     services, stopped = site.app.registry["authsite"], threading.Event()
     stopped.set()
-    for make_job in (scheduled_cleanup.make_job, scheduled.make_job, sender.make_job):
+    for make_job in (cleanup.make_job, sealing.make_job, sender.make_job):
         job = make_job(services)
         job.stop()
         job.run()
-    last_used_task.run(services.last_used, stopped, stopped)
+    models.run(services.last_used, stopped, stopped)
     assert counted_now()["last_used",] == [frozen.now().timestamp()] * 2  # it writes at its end
     start = frozen.now().timestamp()
     tasks = [("cleanup",), ("audit_sealing",), ("mail",)]

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from authsite.oauth import client_deletion
 from authsite.oauth.clients import hash_secret, new_secret
 from authsite.oauth.codes.models import AuthorizationCode
-from authsite.oauth.consents.models import Consent
+from authsite.oauth.consents.service import Consent
 from authsite.oauth.models import Client, ClientUri, Family
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock

@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from authsite.oauth import resources
 from authsite.oauth.models import Family, Resource
-from authsite.sign_in.facts import unpack
+from authsite.sign_in.credentials import unpack
 from tests.support.acting import acting
 from tests.support.applications import default_resource, resource
 from tests.support.site import WEB

@@ -6,7 +6,7 @@ import pytest
 
 from authsite.oauth import clients
 from authsite.oauth.models import Client
-from authsite.sign_in.conditions import ACCOUNT_CONDITIONS, AccountCondition
+from authsite.sign_in.gate import ACCOUNT_CONDITIONS, AccountCondition
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.support.acting import acting

@@ -8,7 +8,7 @@ from authsite.oauth import clients
 from authsite.oauth.errors import InvalidGrant
 from authsite.oauth.models import Client
 from authsite.platform.runtime import clock
-from authsite.sign_in.conditions import ACCOUNT_CONDITIONS, AccountCondition
+from authsite.sign_in.gate import ACCOUNT_CONDITIONS, AccountCondition
 from authsite.users import service as users
 from authsite.users.models import User
 from tests.support.acting import acting

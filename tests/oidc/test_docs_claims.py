@@ -1,6 +1,6 @@
 """The claims that docs/openid-requests.md adds: "openid-requests" is a page of tests/settings."""
 
-from authsite.oauth.oidc.claims import user_claims
+from authsite.oauth.oidc.id_tokens import user_claims
 from authsite.users.account import account_of
 from authsite.users.models import User
 from tests.support import guides

@@ -8,11 +8,11 @@ from joserfc import jwt
 from joserfc.jwk import KeySet
 from sqlalchemy import update
 
-from authsite.oauth.oidc.keys.models import SigningKey
 from authsite.oauth.oidc.keys.ring import ring_of
-from authsite.sign_in import facts
+from authsite.oauth.oidc.keys.stored import SigningKey
+from authsite.sign_in import credentials
 from authsite.sign_in.sessions.models import BrowserSession
-from authsite.users import levels
+from authsite.users import account
 from tests.support.codes import (
     ISSUER,
     application,
@@ -73,7 +73,7 @@ def test_each_client_has_its_lifetime(provider):
 
 def test_no_claim_is_null(provider):
     with provider.db() as db:
-        db.execute(update(BrowserSession).values(facts=facts.pack(levels.PROVIDER)))
+        db.execute(update(BrowserSession).values(facts=credentials.pack(account.PROVIDER)))
     app = application(provider)
     claims = claims_of(redeem(provider, app, code_of(provider, app))["id_token"])
     assert None not in claims.values()

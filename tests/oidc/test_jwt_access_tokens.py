@@ -12,8 +12,8 @@ from joserfc.jwk import KeySet
 
 from authsite.oauth.models import Family
 from authsite.oauth.oidc import id_tokens
-from authsite.oauth.oidc.keys.models import SigningKey
 from authsite.oauth.oidc.keys.ring import ring_of
+from authsite.oauth.oidc.keys.stored import SigningKey
 from authsite.users.models import User
 from tests.support import guides
 from tests.support.acting import acting

@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 import pytest
 from sqlalchemy import update
 
-from authsite.oauth.oidc.keys.models import SigningKey
 from authsite.oauth.oidc.keys.ring import ring_of
+from authsite.oauth.oidc.keys.stored import SigningKey
 from tests.support.authorizing import (
     BASE,
     OPENID,

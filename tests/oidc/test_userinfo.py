@@ -4,8 +4,8 @@ import pytest
 
 from authsite.groups import members
 from authsite.groups import service as groups
-from authsite.oauth.oidc.claims import ADDED_CLAIMS
-from authsite.platform.audit.cause import Cause
+from authsite.oauth.oidc.id_tokens import ADDED_CLAIMS
+from authsite.platform.audit.service import Cause
 from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.codes import (

@@ -12,9 +12,9 @@ from authsite.oauth.models import DEVICE_GRANT, MFA_GRANT, PASSKEY_GRANT, Client
 from authsite.platform.runtime import clock
 from authsite.sign_in import gate
 from authsite.sign_in import pending as pending_logins
-from authsite.sign_in.facts import pack
+from authsite.sign_in.credentials import pack
 from authsite.sign_in.method import Target
-from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.pending import PendingLogin
 from authsite.users.models import User
 from tests.passkeys.passkey_users import origin_of, register
 from tests.passkeys.passkey_users import rows as passkeys_of

@@ -6,7 +6,7 @@ from authsite.openapi.endpoints import endpoints
 from authsite.openapi.schemas import example_of, tidied
 from authsite.platform.http.api_metadata import Operation, operation_of
 from authsite.platform.http.application import HttpApplication
-from authsite.platform.http.error_formats import ErrorsOption
+from authsite.platform.http.error_bodies import ErrorsOption
 
 
 def test_schemas_lose_made_up_titles_and_keep_fields_named_title():

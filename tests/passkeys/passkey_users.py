@@ -7,12 +7,11 @@ from uuid import uuid4
 from sqlalchemy import select
 
 from authsite.platform.runtime import clock
-from authsite.sign_in.factors.offers import Proved
+from authsite.sign_in.factors.policy import Proved
 from authsite.sign_in.method import Pending, Target
-from authsite.sign_in.methods.passkeys import challenges, registration
-from authsite.sign_in.methods.passkeys.models import Passkey
-from authsite.users.account import account_of
-from authsite.users.levels import PASSWORD
+from authsite.sign_in.methods.passkeys import registration
+from authsite.sign_in.methods.passkeys.stored import Passkey
+from authsite.users.account import PASSWORD, account_of
 from authsite.users.models import User
 from tests.support.acting import acting
 from tests.support.authenticator import ORIGIN, Authenticator
@@ -86,4 +85,4 @@ def rows(site):
 
 def browser_bound(site):
     """What a challenge of this browser's login page is bound to."""
-    return challenges.of_browser(site.http.cookies["authsite-csrf"])
+    return registration.of_browser(site.http.cookies["authsite-csrf"])

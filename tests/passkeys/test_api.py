@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from authsite.oauth.models import Family
 from authsite.platform.runtime import clock
-from authsite.sign_in.facts import pack
+from authsite.sign_in.credentials import pack
 from authsite.users.models import User
 from tests.support.authenticator import Authenticator
 from tests.support.factors import add_totp

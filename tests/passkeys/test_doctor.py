@@ -3,10 +3,10 @@
 import pytest
 from sqlalchemy import update
 
-from authsite.checks.passkeys import passkey_findings
+from authsite.checks.features import passkey_findings
 from authsite.platform.command_line.shared import services_of
 from authsite.platform.settings import load_at_start
-from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.sign_in.methods.passkeys.stored import Passkey
 from tests.support.doctor import line
 from tests.support.site import SECRET
 

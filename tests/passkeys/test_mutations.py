@@ -11,12 +11,11 @@ import cbor2
 import pytest
 
 from authsite.platform.runtime import clock
-from authsite.platform.settings.relying_party import relying_party
-from authsite.sign_in.factors.offers import Proved
-from authsite.sign_in.methods.passkeys import assertion, challenges, credentials, registration
+from authsite.platform.settings.rules import relying_party
+from authsite.sign_in.factors.policy import Proved
+from authsite.sign_in.methods.passkeys import assertion, registration
 from authsite.sign_in.methods.passkeys.failures import PasskeyFailure, Refused
-from authsite.users.account import account_of
-from authsite.users.levels import PASSWORD
+from authsite.users.account import PASSWORD, account_of
 from authsite.users.models import User
 from tests.support import extent
 from tests.support.authenticator import Authenticator, Ec2, Okp, bytes_of, text_of
@@ -129,16 +128,16 @@ def test_of_mutated_uses_none_is_accepted_and_none_raises(site, ann):
     [row] = rows(site)
     with site.db() as db:
         ctx = context(site, db)
-        party, bound = relying_party(ctx.settings), challenges.of_browser("seed")
+        party, bound = relying_party(ctx.settings), registration.of_browser("seed")
         right = own.get(assertion.options(ctx, bound, None))
         given = party, bound, row.public_key, row.user_handle
 
         def verify(credential):
             party, *more = given
-            found = credentials.parsed(json.dumps(credential))
+            found = registration.parsed(json.dumps(credential))
             if isinstance(found, Refused) or found["id"] != row.credential_id:
                 return False
-            used = credentials.verify_assertion(ctx, party, found, *more)
+            used = registration.verify_assertion(ctx, party, found, *more)
             return not isinstance(used, Refused)
 
         assert verify(right)
@@ -162,7 +161,7 @@ def test_of_mutated_registrations_none_raises_and_each_accepted_key_loads(site, 
                 continue
             accepted += 1
             assert found.credential_id == made["id"]
-            assert credentials._is_usable(found.public_key)
+            assert registration._is_usable(found.public_key)
         again = registration.check(ctx, account, bound_id, json.dumps(right))
         assert not isinstance(again, Refused)
         assert accepted  # a registration has no signature: another key is a right one, too

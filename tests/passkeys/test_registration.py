@@ -10,7 +10,7 @@ import pytest
 from authsite.platform.http.errors import ApiError
 from authsite.sign_in.factors.errors import NotOffered
 from authsite.sign_in.methods.passkeys import registration
-from authsite.sign_in.methods.passkeys.errors import InvalidCredential, TooManyPasskeys
+from authsite.sign_in.methods.passkeys.registration import InvalidCredential, TooManyPasskeys
 from authsite.users.account import account_of
 from authsite.users.models import User
 from tests.support.authenticator import Authenticator, Ec2, Okp, Rsa, bytes_of, text_of
@@ -238,7 +238,7 @@ def test_two_first_passkeys_at_once_have_one_handle(site, ann):
 def test_names_are_those_of_the_keeper_or_of_browser_and_system(aaguid, agent, name):
     from uuid import UUID
 
-    from authsite.sign_in.methods.passkeys.names import KEEPERS, MAX_NAME, name_of
+    from authsite.sign_in.methods.passkeys.stored import KEEPERS, MAX_NAME, name_of
 
     assert name_of(UUID(aaguid), agent) == name
     assert all(str(UUID(each)) == each for each in KEEPERS)

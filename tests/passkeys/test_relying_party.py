@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from authsite.platform.settings import SettingsError, load_at_start
-from authsite.platform.settings.relying_party import passkey_obstacle, relying_party
+from authsite.platform.settings.rules import passkey_obstacle, relying_party
 from tests.support.settings import SECRET, settings
 
 from .passkey_users import post, register, sign_in, sign_in_options

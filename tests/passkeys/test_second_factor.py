@@ -6,12 +6,11 @@ import pytest
 from sqlalchemy import select, update
 
 from authsite.sign_in import gate
-from authsite.sign_in.facts import amr_of
-from authsite.sign_in.methods.passkeys import assertion, challenges
+from authsite.sign_in.credentials import amr_of
+from authsite.sign_in.methods.passkeys import assertion, registration
 from authsite.sign_in.methods.passkeys.failures import PasskeyFailure, Refused
 from authsite.sign_in.methods.totp.models import TotpFactor
-from authsite.sign_in.models import PendingLogin
-from authsite.sign_in.pending_cookie import MAX_LENGTH
+from authsite.sign_in.pending import MAX_LENGTH, PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support import pages
@@ -138,7 +137,7 @@ def test_without_passkeys_it_is_not_offered(site, ann):
 
 
 def test_a_passkey_of_another_domain_is_not_offered(site, ann):
-    from authsite.sign_in.methods.passkeys.models import Passkey
+    from authsite.sign_in.methods.passkeys.stored import Passkey
 
     own = register(site, ann)
     key = give_password(site)
@@ -162,7 +161,7 @@ def test_a_step_up_takes_the_challenge_of_its_session_alone(site, ann):
         from authsite.users.account import account_of
 
         account = account_of(db.get(User, ann.id))
-        options = assertion.options(ctx, challenges.of_pending(here), account)
+        options = assertion.options(ctx, registration.of_pending(here), account)
         text = json.dumps(own.get(options))
         other = account._replace(id=uuid4())
         for pending, failure in (

@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import select, update
 
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.single_use.models import UsedId
-from authsite.sign_in.facts import amr_of
-from authsite.sign_in.methods.passkeys import assertion, challenges
+from authsite.platform.single_use import UsedId
+from authsite.sign_in.credentials import amr_of
+from authsite.sign_in.methods.passkeys import assertion, registration
 from authsite.sign_in.methods.passkeys.failures import Refused
-from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.sign_in.methods.passkeys.stored import Passkey
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import account_of
 from authsite.users.models import User
@@ -154,7 +154,7 @@ def test_of_the_same_credential_twice_at_once_one_signs_in(site, ann):
     services = site.app.registry["authsite"]
     with site.db() as db:
         pending = pending_of(account_of(db.get(User, ann.id)), uuid4())
-        options = assertion.options(context(site, db), challenges.of_pending(pending.id), None)
+        options = assertion.options(context(site, db), registration.of_pending(pending.id), None)
     text = json.dumps(own.get(options))
 
     def use(_):
@@ -188,7 +188,7 @@ def test_a_challenge_is_of_the_browser_that_asked(site, ann):
 def test_a_challenge_of_another_purpose_does_not_sign_in(site, ann, bound):
     own = register(site, ann)
     with site.db() as db:
-        found = assertion.options(context(site, db), getattr(challenges, bound)(ann.id), None)
+        found = assertion.options(context(site, db), getattr(registration, bound)(ann.id), None)
     refused(site, post(site, json.dumps(own.get(found))))
 
 

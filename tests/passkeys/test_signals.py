@@ -4,7 +4,7 @@ import json
 
 from sqlalchemy import update
 
-from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.sign_in.methods.passkeys.stored import Passkey
 from authsite.users.models import User
 from tests.support import pages
 from tests.support.authenticator import text_of

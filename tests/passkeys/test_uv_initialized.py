@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import select, update
 
 from authsite.platform.audit.models import AuditEvent
-from authsite.sign_in.facts import amr_of
-from authsite.sign_in.methods.passkeys import assertion, challenges
+from authsite.sign_in.credentials import amr_of
+from authsite.sign_in.methods.passkeys import assertion, registration
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.account import account_of
 from authsite.users.models import User
@@ -128,7 +128,7 @@ def test_what_must_stand_beside_it(site, ann, amr, beside, counts):
         ctx, account = context(site, db), account_of(db.get(User, ann.id))
         party = assertion.relying_party(ctx.settings)
         pending = pending_of(account, ann.id, amr, beside)
-        found = assertion.options(ctx, challenges.of_pending(pending.id), account)
+        found = assertion.options(ctx, registration.of_pending(pending.id), account)
     with site.db() as db:
         ctx = context(site, db)
         used = assertion.check(ctx, party, json.dumps(own.get(found)), pending)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from authsite.platform.passwords import HashPool, Passwords
-from authsite.platform.passwords.scheme import UnacceptablePassword
+from authsite.platform.passwords.hashing import UnacceptablePassword
 
 COST = 6
 POOL = HashPool()

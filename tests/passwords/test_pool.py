@@ -10,8 +10,8 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 import pytest
 
 from authsite.platform.passwords import HashCapacityExceeded, HashPool
-from authsite.platform.passwords.pool import NICENESS
-from authsite.platform.runtime.cores import usable_cores
+from authsite.platform.passwords.hashing import NICENESS
+from authsite.platform.runtime.processes import usable_cores
 from tests.support.forks import in_forked_process
 
 LONG = 30.0  # seconds that no test reaches unless the pool is broken

@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from authsite.platform.i18n import translate
-from authsite.platform.passwords.strength import judge
-from authsite.platform.passwords.words import PASSWORDS, SEASONS, plain
+from authsite.platform.passwords.strength import PASSWORDS, SEASONS, judge, plain
 from authsite.platform.runtime.catalogs import LANGUAGES
 from tests.support.timing import within
 

@@ -4,7 +4,7 @@ from sqlalchemy import select, update
 
 from authsite.platform.runtime import clock
 from authsite.sign_in.sessions.models import BrowserSession
-from authsite.users.identities.models import Identity
+from authsite.users.identities import Identity
 from authsite.users.models import User
 from tests.support.pages import csrf_of
 

@@ -222,7 +222,7 @@ def test_another_site_cannot_send_a_browser_to_a_provider(site_of, google):
 
 def add_identity(db, user, **values):
     from authsite.platform.runtime import clock
-    from authsite.users.identities.models import Identity
+    from authsite.users.identities import Identity
 
     row = Identity(
         id=user.id, user_id=user.id, email=None, trusted=False, created_at=clock.now(), **values

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import delete, event, select
 
 from authsite.sign_in.sessions.models import BrowserSession
-from authsite.users.identities.models import Identity
+from authsite.users.identities import Identity
 from tests.providers.people import (
     arrive,
     come_back,

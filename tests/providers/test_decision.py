@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from authsite.providers.decision import Case, Holder, Step, decide
+from authsite.providers.known_accounts import Case, Holder, Step, decide
 
 ADDRESS = "ann@example.com"
 NEW = Case(

@@ -8,8 +8,8 @@ from sqlalchemy import select
 
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
-from authsite.sign_in.facts import amr_of
-from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.credentials import amr_of
+from authsite.sign_in.pending import PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.providers.people import arrive, come_back, identities, send, signed_in_as, users

@@ -2,7 +2,7 @@
 
 from sqlalchemy import select
 
-from authsite.sign_in.facts import amr_of
+from authsite.sign_in.credentials import amr_of
 from authsite.sign_in.sessions.models import BrowserSession
 from tests.factor_pages.people import add_app
 from tests.providers.people import arrive, come_back, send, users

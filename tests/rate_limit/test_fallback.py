@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from authsite.platform.rate_limit import factory
-from authsite.platform.rate_limit.fallback import FallbackStorage
+from authsite.platform.rate_limit import limiter
+from authsite.platform.rate_limit.limiter import FallbackStorage
 from authsite.platform.rate_limit.storage import Limited
 from authsite.platform.settings import Secret
 from tests.conftest import need
@@ -108,7 +108,7 @@ def test_sentinel_and_cluster_count_like_one_redis_and_fall_back_like_it(
     site_with, tmp_path, monkeypatch, deployment
 ):
     need(redis.available(), "redis-server")
-    monkeypatch.setattr(factory, "TIMEOUT", 3)  # this machine may be busy
+    monkeypatch.setattr(limiter, "TIMEOUT", 3)  # this machine may be busy
     with deployment(tmp_path) as (url, server):
         site = site_with(**LIMITS, limits_storage=url)
         keys = site.client()
@@ -160,7 +160,7 @@ def test_when_redis_goes_away_logins_go_on_and_it_is_used_again_afterwards(
 def test_only_the_call_that_meets_a_hanging_redis_waits_for_it(server, site_with):
     from dataclasses import replace
 
-    from authsite.platform.rate_limit.factory import TIMEOUT, make_storage
+    from authsite.platform.rate_limit.limiter import TIMEOUT, make_storage
 
     site = site_with()
     storage = make_storage(replace(site.cfg, limits_storage=Secret(server.url)), site.database)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.platform.rate_limit.networks import network_of, wider_network
+from authsite.platform.rate_limit.limiter import network_of, wider_network
 from authsite.platform.settings.rate_limits import RATE_LIMITS
 from tests.support.site import ClientKeys
 

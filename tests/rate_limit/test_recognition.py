@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import delete, update
 
 from authsite.platform.rate_limit import limit_subject, recognized
-from authsite.platform.rate_limit.models import LimitCounter
 from authsite.platform.rate_limit.recognized import Owner
+from authsite.platform.rate_limit.storage import LimitCounter
 from authsite.platform.runtime import clock
-from authsite.users import restored
 from authsite.users import service as users
+from authsite.users import user_data
 from authsite.users.models import FormerAddress, User
 from authsite.verification import links
 from tests.support.acting import acting
@@ -273,6 +273,6 @@ def test_after_a_restored_backup_no_browser_is_recognized(story):
     """The version in the backup may be one that a reset has ended since."""
     cookie, _ = story.intrude()
     with story.site.db() as db:
-        restored.end_all_sign_ins(db)
+        user_data.end_all_sign_ins(db)
     assert story.log_in(cookie=cookie).status_int == 200
     assert story.notices() == 1

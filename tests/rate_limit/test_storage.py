@@ -7,10 +7,8 @@ from sqlalchemy import select, text
 
 from authsite.platform.db import open_database
 from authsite.platform.rate_limit import storage as storages
-from authsite.platform.rate_limit.factory import make_storage
-from authsite.platform.rate_limit.fallback import LocalStorage
-from authsite.platform.rate_limit.models import LimitCounter
-from authsite.platform.rate_limit.storage import DatabaseStorage, Limited
+from authsite.platform.rate_limit.limiter import LocalStorage, make_storage
+from authsite.platform.rate_limit.storage import DatabaseStorage, LimitCounter, Limited
 from authsite.platform.settings import Secret, SettingsError
 from tests.support.statements import counted, round_trips
 from tests.support.together import together

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from authsite.platform.runtime import clock
-from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.sign_in.methods.passkeys.stored import Passkey
 from authsite.sign_in.methods.totp.models import TotpFactor
 from authsite.users import service as users
 from authsite.users.models import User

@@ -7,7 +7,7 @@ import pytest
 
 from authsite.platform.crypto.keys import KeyRing
 from authsite.platform.runtime import clock
-from authsite.recovery import tokens
+from authsite.recovery import service as tokens
 from authsite.users import service as users
 from authsite.users.models import User
 from authsite.verification.links import PURPOSE, sign

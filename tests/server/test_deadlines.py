@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from authsite.server.deadlines import Deadlines
+from authsite.server.asgi import Deadlines
 
 SOON, NEVER = 0.05, 3600.0
 

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from authsite.cli import authsite
-from authsite.server.garbage import no_collections
+from authsite.server.worker import no_collections
 
 
 @pytest.fixture

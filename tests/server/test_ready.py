@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from authsite.server.systemd import tell_systemd
+from authsite.server.worker import tell_systemd
 
 
 @pytest.mark.parametrize("abstract", [False, True])

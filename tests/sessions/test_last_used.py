@@ -11,7 +11,7 @@ from authsite.oauth.active import FAMILIES
 from authsite.oauth.models import Family
 from authsite.platform.db.last_used import BATCH, MAX_NOTES
 from authsite.platform.runtime import clock
-from authsite.sign_in.sessions import last_used_task
+from authsite.sign_in.sessions import models as last_used_task
 from authsite.sign_in.sessions.models import BrowserSession
 from tests.support import databases
 from tests.support.pages import sign_in

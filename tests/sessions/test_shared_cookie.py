@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.sign_in.sessions.keys import guard_key
+from authsite.sign_in.sessions.service import guard_key
 from authsite.testing import session_cookie
 from tests.support.host import hello
 from tests.support.pages import sign_in, submit

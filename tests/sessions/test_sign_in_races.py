@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from authsite.oauth.models import Family
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support.locks import until_blocked

@@ -35,7 +35,7 @@ def test_the_installation_page_shows_the_file(language, file):
 def test_the_unit_takes_every_right_away_that_it_can():
     unit = (DEPLOY / "systemd" / "authsite.service").read_text()
     for line in (
-        "Type=notify",  # authsite/server/systemd.py
+        "Type=notify",  # authsite/server/worker.py
         "NoNewPrivileges=yes",
         "CapabilityBoundingSet=",
         "ProtectSystem=strict",

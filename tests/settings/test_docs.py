@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 
 from authsite.platform.settings import Settings, load, rate_limits, read_ini
-from authsite.platform.settings.definitions import DEFINITIONS, SECTIONS
-from authsite.platform.settings.lookup import documented_key, find_definition, normalize
+from authsite.platform.settings.definitions import (
+    DEFINITIONS,
+    SECTIONS,
+    documented_key,
+    find_definition,
+    normalize,
+)
 from authsite.platform.settings.sections import LOCALIZED, PROVIDER
 from tests.support import settings_reference
 

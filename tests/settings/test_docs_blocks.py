@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from authsite.cli import authsite
-from authsite.platform.settings.lookup import find_definition, normalize
+from authsite.platform.settings.definitions import find_definition, normalize
 from tests.support import guides
 from tests.support.home import CHECKOUT
 from tests.system.servers.test_docs_guides import PAGES

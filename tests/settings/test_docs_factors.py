@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from authsite.oauth.grants.mfa import MfaGrant
+from authsite.oauth.grants.sign_in import MfaGrant
 from authsite.oauth.models import MFA_GRANT
 from tests.support import factors, guides
 from tests.support.host import hello

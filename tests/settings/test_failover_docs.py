@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from authsite.platform.settings.service_urls import database_url
 from authsite.platform.settings.sources import unknown_variables
+from authsite.platform.settings.urls import database_url
 from bench.faults import machines, patroni
 from bench.faults.machines import ETCD, NUMBERS, PATRONI, SETTINGS, Machine
 

@@ -16,7 +16,7 @@ from authsite.platform.settings import (
     read_ini,
     revealed,
 )
-from authsite.platform.settings.envfile import assignment, env_file_path, read_env_file
+from authsite.platform.settings.sources import assignment, env_file_path, read_env_file
 
 # A busy machine is not a failure.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -21,7 +21,7 @@ from authsite.platform.settings import (
     revealed,
     smtp_server,
 )
-from authsite.platform.settings.lookup import hide_secrets
+from authsite.platform.settings.definitions import hide_secrets
 from authsite.platform.settings.secret import strong_secret
 
 GOOD = "rA0t3vPqZ9_kWmB7yXn5-cLdE1sFhJ2g"

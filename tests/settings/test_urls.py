@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from authsite.platform.db import open_database
 from authsite.platform.settings import SettingsError, load, urls
-from authsite.platform.settings.service_urls import database_url, read_urls
+from authsite.platform.settings.urls import database_url, read_urls
 from tests.support.settings import accepted, refused, unhurried
 from tests.support.site import SECRET
 

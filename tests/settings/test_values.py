@@ -7,15 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authsite.platform.settings import (
-    Secret,
-    duration,
-    mailboxes,
-    service_urls,
-    smtp_server,
-    values,
-)
-from authsite.platform.settings.durations import duration_or_forever
+from authsite.platform.settings import Secret, duration, smtp_server, urls, values
+from authsite.platform.settings.values import duration_or_forever
 from tests.support.settings import accepted, refused, unhurried
 
 SIZES = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -161,13 +154,13 @@ def test_colors_and_regions():
     ],
 )
 def test_a_sender_is_one_address_with_a_name_that_is_quoted_if_it_has_to_be(text, canonical):
-    assert mailboxes.mail_address(text) == canonical
-    assert mailboxes.mail_address(canonical) == canonical
+    assert values.mail_address(text) == canonical
+    assert values.mail_address(canonical) == canonical
 
 
 def test_a_sender_is_not_several_addresses_nor_half_of_one():
     refused(
-        mailboxes.mail_address,
+        values.mail_address,
         *("a", "a@b@c", "a@b, c@d", "A <a@b", "a@b\nBcc: c@d", "<>", "x <y> <a@b>", "a b@c"),
         *("a@b.test, B <c@d.test>", '"A <a@b.test>', '"A" B <a@b.test>', "A <a@b.test> B"),
     )
@@ -186,8 +179,8 @@ def test_the_name_for_the_mail_server_is_a_host_or_an_address():
         ("[IPv6:2001:DB8::1]", "[IPv6:2001:db8::1]"),
         ("2001:db8::1", "[IPv6:2001:db8::1]"),
     ):
-        assert service_urls.smtp_helo(text) == name
-    refused(service_urls.smtp_helo, "", "a b", "a\r\nMAIL FROM:<x@y>", "[1.2.3]", "mail_\u00fc")
+        assert urls.smtp_helo(text) == name
+    refused(urls.smtp_helo, "", "a b", "a\r\nMAIL FROM:<x@y>", "[1.2.3]", "mail_\u00fc")
 
 
 def test_hsts_is_host_subdomains_or_off():
@@ -197,27 +190,19 @@ def test_hsts_is_host_subdomains_or_off():
 
 
 def test_databases():
-    assert (
-        service_urls.database_url("sqlite:////var/x.sqlite").reveal() == "sqlite:////var/x.sqlite"
-    )
-    assert service_urls.database_url("postgres://u:p@h/d").reveal() == "postgresql://u:p@h/d"
-    assert (
-        service_urls.database_url("postgresql+psycopg://h/d").reveal() == "postgresql+psycopg://h/d"
-    )
-    assert service_urls.database_url("sqlite://").reveal() == "sqlite://"
-    refused(service_urls.database_url, "mysql://h/d", "postgresql+asyncpg://h/d", "x.sqlite")
+    assert urls.database_url("sqlite:////var/x.sqlite").reveal() == "sqlite:////var/x.sqlite"
+    assert urls.database_url("postgres://u:p@h/d").reveal() == "postgresql://u:p@h/d"
+    assert urls.database_url("postgresql+psycopg://h/d").reveal() == "postgresql+psycopg://h/d"
+    assert urls.database_url("sqlite://").reveal() == "sqlite://"
+    refused(urls.database_url, "mysql://h/d", "postgresql+asyncpg://h/d", "x.sqlite")
 
 
 def test_storages_of_limits():
-    assert (
-        service_urls.limits_storage("Memory")
-        == service_urls.limits_storage("memory://")
-        == Secret("memory")
-    )
-    assert service_urls.limits_storage("database").reveal() == "database"
+    assert urls.limits_storage("Memory") == urls.limits_storage("memory://") == Secret("memory")
+    assert urls.limits_storage("database").reveal() == "database"
     for url in ("redis://h:6379/0", "rediss://:p@h", "redis+unix:///run/redis"):
-        assert service_urls.limits_storage(url).reveal() == url
-    refused(service_urls.limits_storage, "postgres", "http://h", "redis://")
+        assert urls.limits_storage(url).reveal() == url
+    refused(urls.limits_storage, "postgres", "http://h", "redis://")
 
 
 def test_a_mail_server_is_taken_apart():
@@ -234,25 +219,25 @@ def test_a_mail_server_is_taken_apart():
 
 def test_a_mail_server_that_is_half_said_is_refused_without_showing_it():
     refused(
-        service_urls.smtp_url,
+        urls.smtp_url,
         *("localhost", "smtp://", "http://h", "smtp://h:0", "smtp://h:x", "smtp://user@h"),
         *("smtp://:pw@h", "smtp://h/path", "smtp://h?tls=1", "smtp://h?starttls=yes"),
         *("smtp://h?starttls=1&starttls=1", "smtps://h?starttls=1", "smtp://u:p%FF@h"),
         "smtp://u:p#w@h",
     )
     with pytest.raises(ValueError, match="give smtp") as error:
-        service_urls.smtp_url("smtp://user:geheim#1@h")
+        urls.smtp_url("smtp://user:geheim#1@h")
     assert "geheim" not in str(error.value)
     assert "geheim" not in repr(error.value.__cause__)
 
 
 @pytest.mark.parametrize("password", ["ge@heim", "ge/heim", "ge#heim", "ge?heim", "100%", "%zz"])
 def test_trial_18_a_database_password_has_to_be_percent_encoded(password):
-    refused(service_urls.database_url, f"postgresql://u:{password}@h/d")
+    refused(urls.database_url, f"postgresql://u:{password}@h/d")
     with pytest.raises(ValueError, match="percent-encoded: %40 for @") as error:
-        service_urls.database_url(f"postgresql://u:{password}@h/d")
+        urls.database_url(f"postgresql://u:{password}@h/d")
     assert "heim" not in str(error.value)
     encoded = f"postgresql://u:{quote(password, safe='')}@h:5432/d?sslmode=require"
-    assert service_urls.database_url(encoded).reveal() == encoded
-    assert service_urls.database_url("postgresql://postgres:@/d?host=/tmp/x@y")
-    assert service_urls.database_url("postgresql:///d?host=/tmp")
+    assert urls.database_url(encoded).reveal() == encoded
+    assert urls.database_url("postgresql://postgres:@/d?host=/tmp/x@y")
+    assert urls.database_url("postgresql:///d?host=/tmp")

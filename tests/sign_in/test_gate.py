@@ -15,9 +15,8 @@ from authsite.oauth import issue
 from authsite.oauth.errors import InvalidGrant
 from authsite.oauth.grants.table import GRANTS
 from authsite.oauth.models import Family
-from authsite.sign_in.conditions import ACCOUNT_CONDITIONS, AccountCondition
-from authsite.sign_in.facts import amr_of, pack
-from authsite.sign_in.gate import Complete
+from authsite.sign_in.credentials import amr_of, pack
+from authsite.sign_in.gate import ACCOUNT_CONDITIONS, AccountCondition, Complete
 from authsite.sign_in.sessions import service as sessions
 from authsite.sign_in.sessions.models import BrowserSession
 from tests.support.pages import sign_in, submit

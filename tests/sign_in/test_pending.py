@@ -7,11 +7,11 @@ from sqlalchemy import select, update
 
 from authsite.oauth.models import Client
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.sign_in import gate, pending
-from authsite.sign_in.facts import amr_of
+from authsite.sign_in.credentials import amr_of
 from authsite.sign_in.method import Target
-from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.pending import PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users import service as users
 from authsite.users.account import account_of

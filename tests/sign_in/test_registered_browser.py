@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import select, update
 
-from authsite.sign_in.facts import amr_of
+from authsite.sign_in.credentials import amr_of
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support.mails import link_in

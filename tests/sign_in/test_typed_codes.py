@@ -2,11 +2,11 @@
 
 import pytest
 
-from authsite.oauth.device import text as device
-from authsite.platform.runtime.typed import typed_code
+from authsite.oauth.device import service as device
+from authsite.platform.runtime.lines import typed_code
 from authsite.sign_in.methods.mail_code import codes as mailed
-from authsite.sign_in.methods.recovery_codes import codes as recovery
-from authsite.sign_in.methods.totp import codes as totp
+from authsite.sign_in.methods.recovery_codes import service as recovery
+from authsite.sign_in.methods.totp import enrollment as totp
 from authsite.sign_in.methods.totp.enrollment import otpauth_uri
 
 DIGITS = [

@@ -6,7 +6,7 @@ from authsite.platform.http.errors import ApiError
 from authsite.sign_in import gate
 from authsite.sign_in.method import Method, Wrong
 from authsite.sign_in.pages import lead_in
-from authsite.sign_in.pending_cookie import read_key
+from authsite.sign_in.pending import read_key
 from authsite.sign_in.sessions import cookies, service
 
 RIGHT = "four six"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from tests.support.mails import link_in
 from tests.support.pages import csrf_of, submit
 from tests.support.site import PASSWORD

@@ -5,8 +5,8 @@ from sqlalchemy import insert, select, update
 
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
-from authsite.users import erasure
-from authsite.users.groups.models import GroupMember
+from authsite.users import service
+from authsite.users.groups.labels import GroupMember
 from authsite.users.models import User
 from tests.support.purging import purged
 
@@ -91,7 +91,7 @@ def test_a_member_of_a_group_stays(site, frozen):
 
 
 def test_many_are_erased_in_batches_and_what_stays_is_passed_by_once(site, frozen, monkeypatch):
-    monkeypatch.setattr(erasure, "DUE", 2)
+    monkeypatch.setattr(service, "DUE", 2)
     for number in range(7):
         register(site, f"u{number}@example.com")
         frozen.advance(1)

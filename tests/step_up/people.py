@@ -5,9 +5,9 @@ from uuid import UUID
 
 from sqlalchemy import select, update
 
-from authsite.sign_in.facts import amr_of, pack
+from authsite.sign_in.credentials import amr_of, pack
 from authsite.sign_in.methods.mail_code.codes import code_of
-from authsite.sign_in.models import PendingLogin
+from authsite.sign_in.pending import PendingLogin
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User
 from tests.support.host import hello

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import update
 
 from authsite.platform.runtime import clock
-from authsite.sign_in.facts import pack
+from authsite.sign_in.credentials import pack
 from authsite.sign_in.sessions.models import BrowserSession
 from tests.support.site import PASSWORD, bearer
 

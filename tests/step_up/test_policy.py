@@ -9,7 +9,7 @@ from sqlalchemy import update
 from authsite.guards.route_options import rules_of
 from authsite.oauth.models import Family
 from authsite.platform.runtime import clock
-from authsite.sign_in.facts import pack
+from authsite.sign_in.credentials import pack
 from authsite.sign_in.sessions.models import BrowserSession
 from tests.factor_pages.people import add_app
 from tests.support.pages import sign_in

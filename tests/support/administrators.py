@@ -4,11 +4,11 @@ from sqlalchemy import update
 
 from authsite.groups import administrators
 from authsite.oauth.models import Family
-from authsite.platform.audit.cause import Cause
-from authsite.sign_in.facts import pack
-from authsite.users.groups.reserved import ADMIN_SCOPES
-from authsite.users.levels import PASSWORD as PROVED_PASSWORD
-from authsite.users.levels import TOTP
+from authsite.platform.audit.service import Cause
+from authsite.sign_in.credentials import pack
+from authsite.users.account import PASSWORD as PROVED_PASSWORD
+from authsite.users.account import TOTP
+from authsite.users.groups.labels import ADMIN_SCOPES
 from authsite.users.models import User
 from tests.step_up.people import enter
 from tests.support.factors import context

@@ -9,8 +9,8 @@ from sqlalchemy import update
 
 from authsite.oauth import resources
 from authsite.oauth.models import Client, Family
-from authsite.sign_in import facts
-from authsite.users import levels
+from authsite.sign_in import credentials
+from authsite.users import account
 from tests.support.acting import acting
 
 THIRD, FIRST = {"third_party": True}, {"third_party": False}
@@ -18,7 +18,7 @@ THIRD, FIRST = {"third_party": True}, {"third_party": False}
 
 def set_facts(site, client_id, **about):
     """Give all families of a client these facts (`facts.pack`)."""
-    text = facts.pack(levels.PASSWORD, **about)
+    text = credentials.pack(account.PASSWORD, **about)
     with site.db() as db:
         db.execute(update(Family).where(Family.client_id == UUID(client_id)).values(facts=text))
 

@@ -4,7 +4,7 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
 from authsite.oauth import registered
-from authsite.oauth.authorization import consent_page, continue_page, select_account_page
+from authsite.oauth.authorization import consent_page, pages
 from authsite.platform.http.rendering import render_page
 
 CALLBACK = "https://wiki.example.net/callback"
@@ -36,9 +36,9 @@ def _ask(request):
 
 
 def _choose(request):
-    values = select_account_page.values(request, *_asked(request))
-    return Response(render_page(request, select_account_page.SELECT_ACCOUNT, values))
+    values = pages.select_account_values(request, *_asked(request))
+    return Response(render_page(request, pages.SELECT_ACCOUNT, values))
 
 
 def _lead(request):
-    return continue_page.lead_to(request, "Wiki", request.GET["uri"])
+    return consent_page.lead_to(request, "Wiki", request.GET["uri"])

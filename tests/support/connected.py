@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 
 from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.consents import service
-from authsite.oauth.consents.models import Consent
+from authsite.oauth.consents.service import Consent
 from authsite.oauth.models import SERVER, Client, Family
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock

@@ -11,8 +11,7 @@ from datetime import timedelta
 from sqlalchemy import update
 
 from authsite.oauth.codes.models import AuthorizationCode
-from authsite.oauth.device.models import DeviceCode
-from authsite.oauth.device.text import CODE
+from authsite.oauth.device.service import CODE, DeviceCode
 from authsite.oauth.models import DEVICE_GRANT
 from authsite.platform.crypto.sealed import IdText
 from authsite.platform.runtime import clock

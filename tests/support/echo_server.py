@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from authsite.server.asgi import AsgiBridge
-from authsite.server.signals import end_with_parent
+from authsite.server.worker import end_with_parent
 
 TIMEOUT = 30  # seconds that /wait waits for its release at most
 

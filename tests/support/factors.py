@@ -12,9 +12,9 @@ from authsite.sign_in import gate
 from authsite.sign_in import pending as pending_logins
 from authsite.sign_in.factors import service
 from authsite.sign_in.method import Target
-from authsite.sign_in.methods.passkeys.models import Passkey
-from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
-from authsite.sign_in.methods.totp import codes
+from authsite.sign_in.methods.passkeys.stored import Passkey
+from authsite.sign_in.methods.recovery_codes.service import RecoveryCode
+from authsite.sign_in.methods.totp import enrollment
 from authsite.sign_in.methods.totp.models import SECRET, TotpFactor
 from authsite.users.account import account_of
 from authsite.users.models import User
@@ -118,4 +118,4 @@ def resume(site, key, method, **given):
 
 def code_now(secret=KEY, steps=0):
     moment = clock.now() + timedelta(seconds=30 * steps)
-    return codes.code_at(secret, codes.step_at(moment))
+    return enrollment.code_at(secret, enrollment.step_at(moment))

@@ -3,7 +3,7 @@
 import uuid
 
 from authsite.platform.runtime import clock
-from authsite.users.identities.models import Identity
+from authsite.users.identities import Identity
 
 
 def linked(db, user_id, *, provider="google", email="ann@gmail.com", trusted=True, **more):

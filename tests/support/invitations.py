@@ -6,7 +6,7 @@ from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
 from authsite.invitations import service
 from authsite.invitations.models import Invitation
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from authsite.users.models import User
 from tests.support.factors import context
 from tests.support.mails import link_in

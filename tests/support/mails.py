@@ -11,8 +11,7 @@ from threading import Event
 from bs4 import BeautifulSoup
 
 from authsite.platform.mail import outbox
-from authsite.platform.mail.models import OutboxMessage
-from authsite.platform.mail.outbox import Recipient
+from authsite.platform.mail.outbox import OutboxMessage, Recipient
 from authsite.platform.mail.sender import open_sender, send_batch
 from authsite.verification import links
 from tests.support.acting import acting
@@ -101,8 +100,7 @@ def row(site, id_):
 def send_one(cfg, text="Hello\n", subject="A note"):
     """Send a mail to ann@example.com over the transport of these settings."""
     from authsite.platform.mail.leases import ClaimedMail
-    from authsite.platform.mail.message import compose
-    from authsite.platform.mail.rendering import Rendered
+    from authsite.platform.mail.message import Rendered, compose
     from authsite.platform.mail.transports.driver import open_transport
 
     now = datetime(2026, 11, 20, 18, 4, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 from authsite.groups import members, service
 from authsite.groups.service import GroupValues
-from authsite.platform.audit.cause import Cause
+from authsite.platform.audit.service import Cause
 from tests.support.factors import context
 
 CAUSE = Cause("command")

@@ -3,8 +3,8 @@
 from collections import Counter
 from threading import Event
 
+from authsite.platform.tasks.background import own_connection
 from authsite.platform.tasks.cleanup import LONGEST_REST, steps
-from authsite.platform.tasks.leader import own_connection
 
 
 def purged(site, enough=float("inf")):

@@ -5,11 +5,11 @@ from datetime import timedelta
 from sqlalchemy import insert
 
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.audit.seals.keys import audit_keys
+from authsite.platform.audit.seals.seal import audit_keys
 from authsite.platform.audit.seals.sealing import AGE, seal_events
 from authsite.platform.audit.seals.table import seals as all_seals
-from authsite.platform.audit.seals.verify import Summary, compare, verified
-from authsite.platform.db.autocommit import snapshot_on
+from authsite.platform.audit.seals.verification import Summary, compare, verified
+from authsite.platform.db.transaction import snapshot_on
 from authsite.platform.runtime import clock
 
 

@@ -17,8 +17,7 @@ from sqlalchemy.orm import Session
 
 from authsite.platform.db import open_database
 from authsite.platform.mail import outbox
-from authsite.platform.mail.models import OutboxMessage
-from authsite.platform.mail.outbox import Recipient
+from authsite.platform.mail.outbox import OutboxMessage, Recipient
 from authsite.platform.runtime import clock
 from authsite.sign_in.identifiers import parse_identifier
 from authsite.users import service as users

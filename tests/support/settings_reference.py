@@ -11,8 +11,12 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from authsite.platform.settings.definition import PREFIX
-from authsite.platform.settings.definitions import DEFINITIONS, SECTIONS
-from authsite.platform.settings.lookup import LIMITS, localized_definition
+from authsite.platform.settings.definitions import (
+    DEFINITIONS,
+    LIMITS,
+    SECTIONS,
+    localized_definition,
+)
 from authsite.platform.settings.sections import CLIENT, LOCALIZED, PROVIDER
 
 ROOT = Path(__file__).parents[2]

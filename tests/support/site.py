@@ -16,7 +16,7 @@ from authsite.platform.audit.models import AuditEvent
 from authsite.platform.passwords import HashPool, Passwords
 from authsite.platform.runtime import clock
 from authsite.platform.settings import revealed
-from authsite.recovery import tokens as reset_tokens
+from authsite.recovery import service as reset_tokens
 from authsite.signup.service import register
 from authsite.users import service as users
 from authsite.users.models import User

@@ -6,10 +6,10 @@ from sqlalchemy import select, update
 
 from authsite.oauth.models import Client
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.platform.runtime import clock
 from authsite.sign_in.sessions.models import BrowserSession
-from authsite.users.groups.reserved import ADMIN_SCOPES
+from authsite.users.groups.labels import ADMIN_SCOPES
 from authsite.users.models import User
 from tests.support import administrators, personal
 from tests.support.factors import add_passkey, add_totp

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from authsite.oauth.oidc.availability import is_on
 from authsite.platform.runtime import clock
-from authsite.users.identities.models import Identity
+from authsite.users.identities import Identity
 from authsite.users.models import LoginName, User
 from tests.support import mails
 from tests.support.invitations import Inviting

@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from authsite.oauth.models import Family
 from authsite.platform.runtime import clock
-from authsite.sign_in.facts import pack
+from authsite.sign_in.credentials import pack
 from tests.support.authenticator import Authenticator
 from tests.support.pages import submit
 from tests.support.site import PASSWORD, bearer

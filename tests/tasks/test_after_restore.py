@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from authsite.cli.restoring import Ended, end_everything
+from authsite.cli.db import Ended, end_everything
 from authsite.oauth import clients
 from authsite.platform.db.base import Base
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.platform.runtime import clock
-from authsite.users import pending
+from authsite.users import former
 from authsite.users.models import User
 from tests.support import databases
 from tests.support.acting import acting
@@ -99,14 +99,14 @@ def test_reset_links_that_were_mailed_before_or_after_the_backup_are_dead(site):
 def test_a_change_of_address_that_was_canceled_is_over(site):
     with site.db() as db:
         in_an_hour = clock.now() + timedelta(hours=1)
-        pending.begin(db, site.ann.id, site.ann.epoch, "eve@example.org", in_an_hour, by_link=False)
+        former.begin(db, site.ann.id, site.ann.epoch, "eve@example.org", in_an_hour, by_link=False)
     backup = rows_of(site)
     with site.db() as db:
-        pending.end(db, site.ann.id)
+        former.end(db, site.ann.id)
     restore(site, backup)
     with site.db() as db:
         ann = db.get(User, site.ann.id)
-        assert (ann.pending_email, pending.find(db, ann.id)) == (None, None)
+        assert (ann.pending_email, former.find_pending(db, ann.id)) == (None, None)
 
 
 def test_mails_that_may_have_been_sent_are_held_back_until_an_operator_sends_them(site):

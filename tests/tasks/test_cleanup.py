@@ -8,13 +8,12 @@ from sqlalchemy import delete, insert, select, text, update
 
 from authsite.oauth.models import Family
 from authsite.platform.audit.models import AuditEvent
-from authsite.platform.db import batches, table_scan
+from authsite.platform.db import batches
 from authsite.platform.db.batches import Batch
-from authsite.platform.rate_limit.models import LimitCounter
-from authsite.platform.rate_limit.storage import DatabaseStorage
+from authsite.platform.rate_limit.storage import DatabaseStorage, LimitCounter
 from authsite.platform.runtime import clock
+from authsite.platform.tasks.background import own_connection
 from authsite.platform.tasks.cleanup import CLEANUPS, steps
-from authsite.platform.tasks.leader import own_connection
 from authsite.sign_in.sessions.models import BrowserSession
 from tests.support.purging import purged
 from tests.support.statements import counted
@@ -32,8 +31,8 @@ def issued(site, count):
 def small_batches(monkeypatch, rows=4):
     """A batch has at most this number of rows; on PostgreSQL one page, in a table scan."""
     monkeypatch.setattr(batches, "ROWS", rows)
-    monkeypatch.setattr(table_scan, "ROWS", rows)
-    monkeypatch.setattr(table_scan, "PAGES", 1)
+    monkeypatch.setattr(batches, "ROWS", rows)
+    monkeypatch.setattr(batches, "PAGES", 1)
 
 
 def audit(site, **ages):

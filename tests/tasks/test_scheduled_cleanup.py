@@ -8,12 +8,11 @@ from sqlalchemy import update
 from structlog.testing import capture_logs
 
 from authsite.oauth.models import Family
-from authsite.platform.db import table_scan
+from authsite.platform.db import batches
 from authsite.platform.runtime import clock
-from authsite.platform.tasks import scheduled_cleanup
-from authsite.platform.tasks.cleanup import Step, steps
-from authsite.platform.tasks.leader import Lock, held, own_connection
-from authsite.platform.tasks.scheduled_cleanup import Waits, run
+from authsite.platform.tasks import cleanup as scheduled_cleanup
+from authsite.platform.tasks.background import Lock, held, own_connection
+from authsite.platform.tasks.cleanup import Step, Waits, run, steps
 from tests.support import databases
 from tests.support.purging import Script, nothing
 
@@ -178,8 +177,8 @@ def test_a_bug_is_logged_once_with_its_traceback(site, monkeypatch):
 
 
 def test_a_cleanup_that_is_stopped_ends_after_the_current_batch(site, monkeypatch):
-    monkeypatch.setattr(table_scan, "ROWS", 40)
-    monkeypatch.setattr(table_scan, "PAGES", 1)
+    monkeypatch.setattr(batches, "ROWS", 40)
+    monkeypatch.setattr(batches, "PAGES", 1)
     expired(site, 200)
 
     def end_once_some_are_gone():

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from webob import Request
 
-from authsite.platform.http.assets import FOLDER, asset_path, load
+from authsite.platform.http.own_files import FOLDER, asset_path, load
 
 CSS = "docs.css"
 
@@ -142,7 +142,7 @@ def test_a_changed_stylesheet_shows_at_once_where_assets_are_reloaded(
     site, tmp_path, monkeypatch, file, served
 ):
     folder = shutil.copytree(FOLDER, tmp_path / "static", ignore=lambda *_: ["swagger-ui"])
-    monkeypatch.setattr("authsite.platform.http.assets.FOLDER", folder)
+    monkeypatch.setattr("authsite.platform.http.own_files.FOLDER", folder)
     monkeypatch.setitem(site.app.registry.settings, "pyramid.reload_assets", True)
     before = site.http.get(f"/authsite/static/x/{served}").text
     with (folder / file).open("a") as stylesheet:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from authsite.users.agents import describe
+from authsite.users.account import describe
 
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
 SAFARI = "AppleWebKit/605.1.15 (KHTML, like Gecko)"

@@ -4,9 +4,9 @@ from sqlalchemy import func, select
 
 from authsite.invitations import service
 from authsite.invitations.models import Invitation
-from authsite.platform.audit.cause import Cause
-from authsite.platform.mail.models import OutboxMessage
-from authsite.users.erasure import erase
+from authsite.platform.audit.service import Cause
+from authsite.platform.mail.outbox import OutboxMessage
+from authsite.users.service import erase
 from tests.support.acting import acting
 from tests.support.site import PASSWORD, bearer
 

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from sqlalchemy import select
 
 from authsite.admin import reasons
-from authsite.admin.administrator import COMMAND
+from authsite.admin.guard import COMMAND
 from authsite.admin.users.search import Wanted, search
 from authsite.cli import authsite
 from authsite.groups import service as groups
@@ -15,8 +15,8 @@ from authsite.platform.command_line.shared import reason_option
 from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import translate
 from authsite.platform.settings import SettingsError, load
-from authsite.platform.settings.mailboxes import mailbox
-from authsite.sign_in.methods.passkeys import names
+from authsite.platform.settings.values import mailbox
+from authsite.sign_in.methods.passkeys import stored as names
 from authsite.sign_in.methods.provider.people import usable_name
 from authsite.users.models import User
 from tests.support.acting import acting

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 
 from authsite.platform.runtime import clock
-from authsite.users import former, pending
+from authsite.users import former
 from authsite.users.errors import SignInEnded
 from authsite.users.models import FormerAddress, User
 from tests.support.beside import BOTH, HIGHEST, LOWEST, add_beside, changed, stored
@@ -48,7 +48,7 @@ def set_user(site, user, **values):
 def test_a_pending_change_is_found_while_its_link_is_valid_and_the_epoch_is_the_user_s(site, ann):
     def found(user_id=ann.id):
         with site.db() as db:
-            both = (pending.find(db, user_id), pending.find_apart(site.database, user_id))
+            both = (former.find_pending(db, user_id), former.find_apart(site.database, user_id))
             assert both[0] == both[1]
             return both[0]
 
@@ -68,7 +68,7 @@ def test_a_pending_change_begins_for_one_user_at_the_epoch_of_the_check(site, an
         expires_at = clock.now() + 2 * HOUR
 
         def ask(db):
-            return pending.begin(db, user_id, epoch, "c@x.org", expires_at, by_link=False)
+            return former.begin(db, user_id, epoch, "c@x.org", expires_at, by_link=False)
 
         return change(site, ask)
 
@@ -81,7 +81,7 @@ def test_a_pending_change_begins_for_one_user_at_the_epoch_of_the_check(site, an
 
 def test_a_pending_change_is_prolonged_for_one_user_until_it_expires(site, ann):
     def prolong(user_id=ann.id):
-        return change(site, lambda db: pending.prolong(db, user_id, clock.now() + 2 * HOUR))
+        return change(site, lambda db: former.prolong(db, user_id, clock.now() + 2 * HOUR))
 
     assert prolong(UNKNOWN) == (None, set())
     for left in ABOUT_NOW:
@@ -90,9 +90,9 @@ def test_a_pending_change_is_prolonged_for_one_user_until_it_expires(site, ann):
 
 
 def test_a_pending_change_ends_for_one_user(site, ann):
-    assert change(site, lambda db: pending.end(db, UNKNOWN)) == (False, set())
-    assert change(site, lambda db: pending.end(db, ann.id)) == (True, {ann.id})
-    assert change(site, lambda db: pending.end(db, ann.id)) == (False, set())
+    assert change(site, lambda db: former.end(db, UNKNOWN)) == (False, set())
+    assert change(site, lambda db: former.end(db, ann.id)) == (True, {ann.id})
+    assert change(site, lambda db: former.end(db, ann.id)) == (False, set())
 
 
 def add_former(site, user_id, epoch, key, left=HOUR, id_=None):

@@ -11,14 +11,14 @@ from sqlalchemy.orm import Session
 from authsite.account.service import change_as_administrator
 from authsite.platform.rate_limit.limiter import subject_key
 from authsite.platform.runtime import clock
-from authsite.transfer.importing import table
+from authsite.transfer.importing import sources
 from authsite.transfer.importing import users as importing
 from authsite.transfer.importing.rows import Row
-from authsite.users import released
+from authsite.users import former
 from authsite.users import service as users
-from authsite.users.erasure import erase
 from authsite.users.errors import IdentifierTaken
 from authsite.users.models import LoginName, ReleasedUsername, User
+from authsite.users.service import erase
 from tests.support.acting import acting
 from tests.support.site import PASSWORD, SECRET, bearer
 from tests.support.together import together
@@ -141,14 +141,14 @@ def test_neither_a_rotation_of_the_secret_nor_the_end_of_the_old_one_frees_a_nam
     named = site_with(login_identifiers="email username")
     erased(named, named.user(username="ann"))
     with named.db() as db:
-        assert released.find_reserved(rotated, db, [ANN]) == ["ann"]
+        assert former.find_reserved_username(rotated, db, [ANN]) == ["ann"]
 
 
 def test_an_import_refuses_it(named):
     erased(named, named.user(username="ann"))
     user = {"id": "1", "email": "ann@example.com", "username": "ann", "password_hash": None}
     with named.db() as db:
-        rules = importing.Rules(named.cfg, "x", table.user)
+        rules = importing.Rules(named.cfg, "x", sources.user)
         ctx = acting(db, named.app.registry["authsite"])
         [outcome] = importing.write(ctx, rules, [Row(1, user, 1)])
     assert (outcome.result, outcome.field) == ("refused", "username")
@@ -161,7 +161,10 @@ def test_the_cleanup_deletes_what_anyone_can_take_again(named, frozen):
     erased(named, named.user(username="annlee"))
     frozen.advance(179 * DAY)
     with named.database.transactional.begin() as connection:
-        assert sum(each.deleted for each in released.purge(connection, clock.now(), named.cfg)) == 1
+        assert (
+            sum(each.deleted for each in former.purge_released(connection, clock.now(), named.cfg))
+            == 1
+        )
     assert register(named, "ann") == []
     assert register(named, "annlee", 422, "cy@example.com") == TAKEN
 

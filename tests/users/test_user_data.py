@@ -7,8 +7,8 @@ from sqlalchemy import func, select
 
 from authsite.platform.db.base import Base
 from authsite.platform.user_data import USER_DATA
-from authsite.transfer.importing import own, own_factors
-from authsite.users.erasure import erase
+from authsite.transfer.importing import own
+from authsite.users.service import erase
 from tests.support.acting import acting
 from tests.support.pages import sign_in
 from tests.support.personal import created
@@ -20,9 +20,9 @@ READ = {
     "client": own.client,
     "client_uri": own.client_uri,
     "resource": own.resource,
-    "totp": own_factors.totp,
-    "passkey": own_factors.passkey,
-    "recovery_code": own_factors.recovery_code,
+    "totp": own.totp,
+    "passkey": own.passkey,
+    "recovery_code": own.recovery_code,
 }  # of the lines, what an import makes
 REQUIRED = {
     "id": "1", "name": "n", "client_type": "password", "user_id": "1", "provider": "google",

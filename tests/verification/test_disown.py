@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.users import service as users
 from authsite.users.models import LoginName, User
 from tests.account.test_email_change import change, paths_to

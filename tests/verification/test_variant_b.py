@@ -6,7 +6,7 @@ import pytest
 from pyramid.interfaces import IRoutesMapper
 
 from authsite.guards.route_options import rules_of
-from authsite.oauth.proxy.cookie import WITNESS_PURPOSE
+from authsite.oauth.proxy.service import WITNESS_PURPOSE
 from authsite.oauth.scopes import OPENID
 from authsite.users import service as users
 from tests.support.acting import acting

@@ -8,18 +8,25 @@ from pyramid.response import Response
 from pyramid.view import view_config
 
 from authsite.account import judges
+from authsite.account.passkeys import service as passkeys_service
 from authsite.platform.http.address import route_path
-from authsite.platform.http.bodies import Body, CurrentPassword, Flag, MailCode
+from authsite.platform.http.bodies import Body, CurrentPassword, Flag, MailCode, Missing
 from authsite.platform.http.forms import PageView, form_view
 from authsite.platform.http.rendering import found, go_on, page_path
 from authsite.platform.http.return_to import forget_next
+from authsite.platform.i18n import _
 from authsite.platform.request_state import Request
-from authsite.sign_in.factors import banner, names
+from authsite.platform.runtime.ids import as_id
+from authsite.sign_in.factors import pages as banner
+from authsite.sign_in.factors import policy
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import InvalidEnrollment
 from authsite.sign_in.factors.pages import show_codes
-from authsite.sign_in.methods.mail_code.session_codes import send_to_session
+from authsite.sign_in.factors.policy import PASSKEY
+from authsite.sign_in.methods.mail_code.pages import send_to_session
 from authsite.sign_in.methods.passkeys import changes, registration
+from authsite.sign_in.methods.passkeys.registration import MAX_SIZE
+from authsite.sign_in.methods.passkeys.stored import MAX_NAME
 from authsite.sign_in.methods.totp import enrollment as totp
 from authsite.sign_in.reauthentication import ProofFields
 from authsite.sign_in.sessions import cookies
@@ -34,12 +41,12 @@ from authsite.users.account_pages import (
 )
 from authsite.users.caller import caller_of
 
-from . import proof, service
-from .apps import apps_with_password
-from .service import Changed
+from . import service
+from .service import Changed, apps_with_password
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
+
 
 ADD = "authsite:templates/account/factor.jinja2"
 CHOOSE = "authsite:templates/account/choose_factor.jinja2"
@@ -127,8 +134,8 @@ def kinds_to_add(request: Request) -> tuple[str, ...]:
     """The kinds of factors that the settings let users add."""
     ctx = request.authsite.ctx
     offered = {
-        names.TOTP: totp.is_offered(ctx),
-        names.PASSKEY: registration.can_add(ctx),
+        policy.TOTP: totp.is_offered(ctx),
+        policy.PASSKEY: registration.can_add(ctx),
     }
     return tuple(kind for kind, is_offered in offered.items() if is_offered)
 
@@ -160,14 +167,14 @@ def adding(request: Request, kind: str) -> dict[str, Any]:
     """The first step of adding a factor: what the page asks for."""
     ctx, user = request.authsite.ctx, caller_of(request).signed_in_user()
     overview = factors.overview(ctx, user.account.id)
-    needs_code = proof.needs_mail_code(ctx, user)
+    needs_code = service.needs_mail_code(ctx, user)
     first = overview.totp is None and not overview.passkeys
     return {
         **common_values(request, page_of(request)),
         "kind": kind,
         "enrollment": None,
         "passkey_options": None,
-        "replaces": kind == names.TOTP and overview.totp is not None,
+        "replaces": kind == policy.TOTP and overview.totp is not None,
         "first": first,
         "needs_code": needs_code,
         "unconfirmed": needs_code and not user.account.confirmed,
@@ -176,7 +183,7 @@ def adding(request: Request, kind: str) -> dict[str, Any]:
     }
 
 
-totp_page = partial(adding, kind=names.TOTP)
+totp_page = partial(adding, kind=policy.TOTP)
 
 
 def confirm_page(request: Request) -> dict[str, Any]:
@@ -292,9 +299,92 @@ def after_adding(request: Request, changed: Changed, done: str) -> Response:
 def mail_code(request: Request) -> None:
     """Mail a code to the user, if adding a factor needs one."""
     ctx, user = request.authsite.ctx, _user(request)
-    if proof.needs_mail_code(ctx, user):
+    if service.needs_mail_code(ctx, user):
         send_to_session(ctx, user)
 
 
 def _user(request: Request) -> SignedInUser:
     return caller_of(request).signed_in_user()
+
+
+# The pages and forms of passkeys on the account pages.
+
+
+PASSKEYS = "authsite.account.factors.passkeys"
+
+
+class PasskeyForm(Body):
+    """A new passkey, which the page's script has made; see `ConfirmForm` about ``asked``."""
+
+    credential: Annotated[
+        str, Field(min_length=1, max_length=MAX_SIZE), Missing(_("Passkeys need JavaScript."))
+    ]
+    name: Annotated[str, Field(max_length=MAX_NAME)] | None = None
+    asked: Flag | None = None
+    end_others: Flag | None = None
+
+
+class NameForm(Body):
+    """The name of a passkey."""
+
+    name: Annotated[
+        str, Field(min_length=1, max_length=MAX_NAME), Missing(_("Enter a name for the passkey."))
+    ]
+
+
+passkey_page = partial(adding, kind=PASSKEY)
+
+
+def to_passkeys(request: Request) -> Response:
+    """Redirect the path of a form to its page."""
+    return found(request, page_path(request, PASSKEYS.removeprefix("authsite.")))
+
+
+@form_view(PASSKEYS, ProofForm, show=passkey_page, renderer=ADD)
+def begin_passkey(request: Request) -> dict[str, Any]:
+    """Check the proof, and show the button with which the browser makes a passkey."""
+    given = ProofFields.of(request.authsite.validated)
+    user = caller_of(request).signed_in_user()
+    options = passkeys_service.begin(request.authsite.ctx, user, given)
+    return {**passkey_page(request), "passkey_options": options}
+
+
+@form_view(f"{PASSKEYS}.mail", ProofForm, show=passkey_page, get=to_passkeys, renderer=ADD)
+def mail_for_passkey(request: Request) -> dict[str, Any]:
+    """Mail the code that the page asks for."""
+    mail_code(request)
+    return {**passkey_page(request), "code_sent": True}
+
+
+@form_view(f"{PASSKEYS}.add", PasskeyForm, show=passkey_page, get=to_passkeys, renderer=ADD)
+def add_passkey(request: Request) -> Response:
+    """Store the passkey; the recovery codes that are made with a first factor are shown."""
+    given: PasskeyForm = request.authsite.validated
+    user = caller_of(request).signed_in_user()
+    _row, changed = passkeys_service.add(
+        request.authsite.ctx,
+        user,
+        given.credential,
+        given.name,
+        ends_others(given),
+    )
+    return after_adding(request, changed, "passkey")
+
+
+@account_form(f"{PASSKEYS}.rename", NameForm, show=show_as("passkey-name-{id}"))
+def rename_passkey(request: Request) -> Response:
+    """Give a passkey another name."""
+    user_id = caller_of(request).acting_user().id
+    wanted, name = as_id(request.matchdict["id"]), request.authsite.validated.name
+    changes.rename(request.authsite.ctx, user_id, wanted, name)
+    return back(request, "passkey-renamed")
+
+
+@account_form(f"{PASSKEYS}.remove", ProofForm, show=show_as("passkey-remove-{id}"))
+def remove_passkey(request: Request) -> Response:
+    """Remove a passkey."""
+    user, wanted = caller_of(request).signed_in_user(), as_id(request.matchdict["id"])
+    passkeys_service.remove(
+        request.authsite.ctx, user, wanted, ProofFields.of(request.authsite.validated)
+    )
+    return back(request, "passkey-removed")

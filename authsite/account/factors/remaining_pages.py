@@ -5,15 +5,15 @@ from uuid import UUID
 
 from pyramid.response import Response
 
-from authsite.guards.session import login_redirect
+from authsite.guards.bearer import login_redirect
 from authsite.platform.http.address import route_path
 from authsite.platform.http.forms import form_view, link_view
 from authsite.platform.http.rendering import found, see_other
 from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
 from authsite.sign_in.factors import remaining
+from authsite.sign_in.login_url import verify_url
 from authsite.sign_in.reauthentication import read, signed_in_as_asked
-from authsite.sign_in.verify_url import verify_url
 from authsite.users.account_pages import common_values, page_of
 from authsite.users.caller import caller_of
 

@@ -3,12 +3,12 @@
 from typing import Any
 from uuid import UUID
 
-from authsite.account.factors import proof
+from authsite.account.factors import service as proof
 from authsite.account.factors.service import Changed, finish, session_id
 from authsite.platform.context import Context
 from authsite.sign_in.factors.errors import NotOffered
 from authsite.sign_in.methods.passkeys import changes, registration
-from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.sign_in.methods.passkeys.stored import Passkey
 from authsite.sign_in.reauthentication import ProofFields
 from authsite.users.account import SignedInUser
 

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from authsite.admin.routes import add_routes
+from authsite.admin.navigation import add_routes
 from authsite.platform.runtime.cached import Cached
 
-from .seals import CACHED, STATES, state_of_seals
+from .service import CACHED, STATES, state_of_seals
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

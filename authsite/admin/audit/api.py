@@ -9,18 +9,14 @@ from typing_extensions import TypedDict
 
 from authsite.admin.errors import InvalidCursor, SearchTooWide, UnknownObject
 from authsite.admin.guard import administrator_of
-from authsite.admin.queries import LINK, add_link, invalid, query_of
+from authsite.admin.lists import LINK, add_link, invalid, query_of
 from authsite.platform.http.api_metadata import Operation, Parameters, Text, response_body
 from authsite.platform.http.errors import ValidationFailed
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 
 from . import service
-from .explaining import denial_of, explained
-from .exporting import as_ndjson
-from .filters import EventsQuery, filter_of, moment
-from .rows import facts
-from .seals import current
+from .service import EventsQuery, as_ndjson, current, denial_of, explained, facts, filter_of, moment
 
 NDJSON = "application/x-ndjson"
 EXPORTED = '{"at": "2026-05-01T12:00:00Z", "event": "login.failed", "details": {}}\n'

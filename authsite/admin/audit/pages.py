@@ -10,8 +10,7 @@ from pyramid.view import view_config
 
 from authsite.admin.errors import UnknownObject
 from authsite.admin.guard import administrator_of
-from authsite.admin.lists import DEFAULT_LIMIT, Page
-from authsite.admin.queries import add_link, query_of
+from authsite.admin.lists import DEFAULT_LIMIT, Page, add_link, query_of
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.context import Context
 from authsite.platform.http.address import route_path
@@ -21,11 +20,18 @@ from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
 from authsite.users import service as users
 
-from . import seals, service
-from .explaining import denial_of, event_texts
-from .exporting import as_csv
-from .filters import NAMES, EventsQuery, filter_of, moment
-from .rows import facts, in_words
+from . import service
+from .service import (
+    NAMES,
+    EventsQuery,
+    as_csv,
+    denial_of,
+    event_texts,
+    facts,
+    filter_of,
+    in_words,
+    moment,
+)
 
 LIST = "authsite:templates/admin/audit/list.jinja2"
 EXPLAIN = "authsite:templates/admin/audit/explain.jinja2"
@@ -50,7 +56,7 @@ def list_events(request: Request) -> dict[str, Any] | Response:
         page = service.list_events(ctx, by, wanted, DEFAULT_LIMIT, query.cursor, query.texts)
     except ValidationFailed as error:
         wrong = [each.field for each in error.details if each.field]
-    found = seals.shown(ctx)
+    found = service.shown(ctx)
     at = found["verified_at"]
     return {
         "rows": _rows(request, page.rows),

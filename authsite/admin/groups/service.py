@@ -5,32 +5,180 @@ is committed (`authsite.groups.applying`), so that a group may have any number o
 large group a background task goes on.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import exists, select
+from pyramid.interfaces import IRoutesMapper
+from pyramid.registry import Registry
+from sqlalchemy import exists, func, literal, select, union_all
 from sqlalchemy.orm import Session, aliased
 
 from authsite.admin import reasons
-from authsite.admin.administrator import Administrator
-from authsite.admin.errors import Outranked
-from authsite.admin.rank import require_other, require_rank
-from authsite.admin.users import actions, memberships, subject
+from authsite.admin.errors import GroupNamed, Outranked, UnknownObject
+from authsite.admin.guard import ROUTES, Administrator, require_other, require_rank
+from authsite.admin.lists import Page, after, cursor
+from authsite.admin.users import actions, detail
 from authsite.groups import applying, lookup
 from authsite.groups import service as groups
-from authsite.groups.service import GroupValues
+from authsite.groups.errors import UnknownGroup
+from authsite.groups.lookup import is_name
+from authsite.groups.service import GroupValues, ShownGroup, of_row
+from authsite.guards.route_options import rules_of
 from authsite.platform.context import Context
 from authsite.platform.db.transaction import commit_session
 from authsite.platform.http.bodies import require_valid
 from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
 from authsite.users import service as users
-from authsite.users.groups.models import GroupMember
-from authsite.users.groups.reserved import RESERVED, is_reserved
+from authsite.users.groups.labels import RESERVED, Group, GroupMember, is_reserved
 from authsite.users.models import User
 
-from . import listing
-from .errors import GroupNamed
+# Which routes of the application name a group, or a scope that a group gives.
+
+
+class NamingRoute(NamedTuple):
+    """A route with the options ``group`` or ``scope``."""
+
+    name: str
+    path: str
+    group: str | None
+    scopes: frozenset[str]
+
+
+def naming_routes(registry: Registry) -> list[NamingRoute]:
+    """The routes that name a group or a scope, in the order of the application."""
+    found = []
+    for route in registry.getUtility(IRoutesMapper).get_routes(include_static=True):
+        rules = rules_of(route)
+        if (rules.group or rules.scope) and not route.name.startswith(ROUTES):
+            scopes = frozenset(rules.scope.split())
+            found.append(NamingRoute(route.name, route.pattern, rules.group, scopes))
+    return found
+
+
+def routes_for(routes: Iterable[NamingRoute], group: str) -> list[str]:
+    """The names of the routes that are for the members of ``group`` alone."""
+    return [each.name for each in routes if each.group == group]
+
+
+def routes_by_scope(routes: Iterable[NamingRoute], scopes: Iterable[str]) -> list[NamingRoute]:
+    """The routes that need one of ``scopes``."""
+    given = set(scopes)
+    return [each for each in routes if not given.isdisjoint(each.scopes)]
+
+
+# Lists of groups and of their members.
+
+
+COUNTED_TO = 1000
+_GROUPS = {"list": "groups"}
+
+
+class Member(NamedTuple):
+    """A member of a group. ``created_at``: when the user was added to it."""
+
+    id: UUID
+    email: str
+    name: str | None
+    disabled_at: datetime | None
+    created_at: datetime
+
+
+def one(ctx: Context, name: str) -> ShownGroup:
+    """A group, reserved or not; its members are counted to `COUNTED_TO`. Raises `UnknownGroup`."""
+    if name in RESERVED:
+        return _reserved(ctx, name, _count(ctx, [name]))
+    group = ctx.db.get(Group, name) if is_name(name) else None
+    if group is None:
+        raise UnknownGroup(name)
+    return of_row(group, _count(ctx, [name])[name], applying.pending(ctx.db))
+
+
+def some(ctx: Context, by: Administrator, limit: int, text: str | None) -> Page[ShownGroup]:
+    """The groups behind the cursor ``text``: the reserved ones, then the others by name.
+
+    Raises `InvalidCursor`.
+    """
+    key = after(ctx, by, _GROUPS, text)
+    last = str(key[0]) if key else None
+    reserved = list(RESERVED)
+    if last is not None:
+        reserved = reserved[reserved.index(last) + 1 :] if last in RESERVED else []
+    query = select(Group).order_by(Group.name).limit(limit + 1)
+    if last is not None and last not in RESERVED:
+        query = query.where(Group.name > last)
+    rows = [*reserved, *ctx.db.scalars(query)][: limit + 1]
+    counts = _count(ctx, [getattr(each, "name", each) for each in rows[:limit]])
+    pending = applying.pending(ctx.db)
+    shown = [
+        _reserved(ctx, each, counts)
+        if isinstance(each, str)
+        else of_row(each, counts[each.name], pending)
+        for each in rows[:limit]
+    ]
+    more = len(rows) > limit
+    return Page(shown, cursor(ctx, by, _GROUPS, [shown[-1].name]) if more else None)
+
+
+def members(
+    ctx: Context, by: Administrator, name: str, limit: int, text: str | None
+) -> Page[Member]:
+    """The members behind the cursor ``text``, by id. Raises `UnknownGroup` and `InvalidCursor`."""
+    require(ctx, name)
+    filters = {"list": "members", "group": name}
+    key = after(ctx, by, filters, text)
+    query = _MEMBERS.where(GroupMember.group_name == name).order_by(GroupMember.user_id)
+    if key:
+        query = query.where(GroupMember.user_id > UUID(str(key[0])))
+    rows = [Member(*row) for row in ctx.db.execute(query.limit(limit + 1))]
+    shown: Sequence[Member] = rows[:limit]
+    more = len(rows) > limit
+    return Page(shown, cursor(ctx, by, filters, [str(shown[-1].id)]) if more else None)
+
+
+def member(ctx: Context, name: str, user_id: UUID | None) -> Member:
+    """One member. Raises `UnknownGroup`, and `UnknownObject` if the user is not in the group."""
+    require(ctx, name)
+    of_user = GroupMember.group_name == name, GroupMember.user_id == user_id
+    row = ctx.db.execute(_MEMBERS.where(*of_user)).first()
+    if row is None:
+        raise UnknownObject
+    return Member(*row)
+
+
+_MEMBERS = select(User.id, User.email, User.name, User.disabled_at, GroupMember.created_at).join(
+    GroupMember, GroupMember.user_id == User.id
+)
+
+
+def require(ctx: Context, name: str) -> None:
+    """Raise `UnknownGroup` unless there is a group of this name, reserved or not."""
+    if name not in RESERVED and (not is_name(name) or ctx.db.get(Group, name) is None):
+        raise UnknownGroup(name)
+
+
+def _reserved(ctx: Context, name: str, counts: Mapping[str, int]) -> ShownGroup:
+    group = RESERVED[name]
+    return ShownGroup(name, group.title, ctx.settings.admin_acr, group.scopes, counts[name])
+
+
+def _count(ctx: Context, names: Sequence[str]) -> dict[str, int]:
+    """How many members each of these groups has, counted to `COUNTED_TO` and one; one statement."""
+    if not names:
+        return {}
+    wanted = union_all(*(select(literal(each).label("name")) for each in names)).subquery()
+    some = (
+        select(GroupMember.user_id)
+        .where(GroupMember.group_name == wanted.c.name)
+        .limit(COUNTED_TO + 1)
+        .correlate(wanted)
+        .subquery()
+    )
+    number = select(func.count()).select_from(some).correlate(wanted).scalar_subquery()
+    return dict(ctx.db.execute(select(wanted.c.name, number)).tuples().all())
+
 
 _UNKNOWN = _("There is no user with this address, login name or id.")
 _UNCONFIRMED = _(
@@ -140,7 +288,7 @@ def add(
     """
     actions.count_notice(ctx, by, user_id)
     user = reach(ctx, by, name, user_id)
-    return memberships.join(ctx, by, user, name, reason, account)
+    return actions.join(ctx, by, user, name, reason, account)
 
 
 def remove(
@@ -152,7 +300,7 @@ def remove(
     """
     actions.count_notice(ctx, by, user_id)
     user = reach(ctx, by, name, user_id)
-    return memberships.leave(ctx, by, user, name, reason)
+    return actions.leave(ctx, by, user, name, reason)
 
 
 def reach(ctx: Context, by: Administrator, name: str, user_id: str) -> User:
@@ -160,10 +308,10 @@ def reach(ctx: Context, by: Administrator, name: str, user_id: str) -> User:
 
     Raises `UnknownGroup`, `PermissionMissing`, `UnknownObject` and `Outranked`.
     """
-    listing.require(ctx, name)
+    require(ctx, name)
     if is_reserved(name):
-        subject.require_person(by, "groups:write")
-    user = subject.find(ctx, user_id)
+        detail.require_person(by, "groups:write")
+    user = detail.find(ctx, user_id)
     require_other(by, user)
     require_rank(by, user)
     return user
@@ -180,7 +328,7 @@ def add_named(
     user, _wrong = _named(ctx, text)
     if user is None:
         raise ValidationFailed(details=addition_errors(ctx, by, name, text, reason))
-    account = memberships.account_shown(user)  # with another address it may be another person
+    account = actions.account_shown(user)  # with another address it may be another person
     return add(ctx, by, name, str(user.id), reason, account=account)
 
 
@@ -190,7 +338,7 @@ def addition_errors(
     """What `add_named` finds wrong with the fields. Raises as `reach`."""
     user, wrong = _named(ctx, text) if text else (None, ())
     if user is None:
-        listing.require(ctx, name)
+        require(ctx, name)
     else:
         reach(ctx, by, name, str(user.id))
     return [*wrong, *reasons.errors(by, reason)]

@@ -15,16 +15,15 @@ from sqlalchemy import Connection, Select, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from authsite.checks.database import database_findings
-from authsite.checks.openid import openid_findings
-from authsite.checks.passkeys import passkey_findings
-from authsite.checks.settings import LENIENT, STRICT, file_findings, rule_findings
+from authsite.checks.features import openid_findings, passkey_findings
+from authsite.checks.findings import LENIENT, STRICT, file_findings, rule_findings
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.seals.stored import SEALS
 from authsite.platform.context import Context, Services
 from authsite.platform.db import migrate
 from authsite.platform.finding import Finding
 from authsite.platform.http.errors import TemporarilyUnavailable
-from authsite.platform.mail.models import WAITING, OutboxMessage
+from authsite.platform.mail.outbox import WAITING, OutboxMessage
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.cached import Cached

@@ -7,20 +7,20 @@ from pyramid.response import Response
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.admin.bodies import ReasonBody
+from authsite.admin.confirming import ReasonBody
 from authsite.admin.errors import InvalidCursor
 from authsite.admin.guard import administrator_of
 from authsite.admin.judges import of_reason
-from authsite.admin.queries import LINK, ListQuery, answer, query_of
+from authsite.admin.lists import LINK, ListQuery, answer, query_of
 from authsite.groups.errors import ReservedName
 from authsite.invitations.errors import InvitationsClosed, UnknownInvitation, UnknownInvitedGroup
-from authsite.invitations.shown import InvitationAnswer, OpenInvitation, shown, shown_open
+from authsite.invitations.service import InvitationAnswer, OpenInvitation, shown, shown_open
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.http.bodies import Email
 from authsite.platform.request_state import Request
 
 from . import judges, service
-from .recent import require_recent_for
+from .service import require_recent_for
 
 _LIST = "authsite.admin.api.invitations"
 _ONE = f"{_LIST}.invitation"

@@ -8,7 +8,7 @@ from authsite.platform.http.errors import FieldError
 from authsite.platform.request_state import Request
 
 from . import service
-from .recent import require_recent_for
+from .service import require_recent_for
 
 
 def new(request: Request, given: Any, *, confirming: bool = False) -> Sequence[FieldError]:

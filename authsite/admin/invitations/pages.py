@@ -16,7 +16,7 @@ from authsite.platform.request_state import Request
 from authsite.users import service as users
 
 from . import judges, service
-from .recent import require_recent_for
+from .service import require_recent_for
 
 LIST = "authsite:templates/admin/invitations/list.jinja2"
 FIELDS = "authsite:templates/admin/invitations/new_fields.jinja2"

@@ -7,8 +7,8 @@ from uuid import UUID
 from sqlalchemy import select
 
 from authsite.admin import reasons
-from authsite.admin.administrator import Administrator
 from authsite.admin.errors import PermissionMissing
+from authsite.admin.guard import Administrator, administrator_for
 from authsite.admin.lists import Page, after, cursor
 from authsite.invitations import service
 from authsite.invitations.conditions import CHOOSE_GROUP
@@ -16,8 +16,9 @@ from authsite.invitations.errors import UnknownInvitation
 from authsite.invitations.models import Invitation
 from authsite.platform.context import Context
 from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
-from authsite.users.groups.models import Group
+from authsite.users.groups.labels import Group, is_reserved
 
 MAX_GROUPS = 500  # in the choice of the console
 _LIST = {"list": "invitations"}
@@ -116,3 +117,18 @@ def _id(text: str) -> UUID:
     if (id_ := as_id(text.lower())) is None:
         raise UnknownInvitation
     return id_
+
+
+# An invitation to a group gives what the group gives: it needs the proof that a membership needs.
+#
+# The owner of the address may be a user already, who becomes a member by accepting it.
+
+
+def require_recent_for(request: Request, group: str | None, *, confirming: bool = False) -> None:
+    """Ask for a proof of the last ten minutes before an invitation to ``group``.
+
+    Raises what `administrator_for` raises. ``confirming``: see there. A reserved group, to which
+    there are no invitations, is refused by the service.
+    """
+    if group and not is_reserved(group):
+        administrator_for(request, "groups:write", recent=True, confirming=confirming)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from authsite.admin.routes import add_routes
+from authsite.admin.navigation import add_routes
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

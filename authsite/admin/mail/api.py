@@ -7,21 +7,18 @@ from pydantic import Field
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.admin.administrator import Administrator
-from authsite.admin.bodies import ReasonBody
-from authsite.admin.errors import InvalidCursor, Outranked, UnknownObject
-from authsite.admin.guard import administrator_of
+from authsite.admin.confirming import ReasonBody
+from authsite.admin.errors import InvalidCursor, MailEnded, Outranked, SecurityNotice, UnknownObject
+from authsite.admin.guard import Administrator, administrator_of
 from authsite.admin.judges import of_reason
-from authsite.admin.queries import LINK, ListQuery, answer, query_of
+from authsite.admin.lists import LINK, ListQuery, answer, query_of
 from authsite.platform.context import Context
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
-from authsite.platform.mail.listed import facts
-from authsite.platform.mail.models import State
+from authsite.platform.mail.outbox import State, facts
 from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
 
 from . import service
-from .errors import MailEnded, SecurityNotice
 
 
 @response_body("A mail of the outbox, without its text, its link and the whole address.")

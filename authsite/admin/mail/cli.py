@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from authsite.admin.administrator import COMMAND
+from authsite.admin.guard import COMMAND
 from authsite.admin.mail import service
 from authsite.platform.command_line.results import Done, Listing, result_command
 from authsite.platform.command_line.shared import (
@@ -25,7 +25,7 @@ from authsite.platform.command_line.shared import (
     visible,
 )
 from authsite.platform.mail import outbox
-from authsite.platform.mail.listed import facts
+from authsite.platform.mail.outbox import facts
 from authsite.platform.settings import Settings, SettingsError
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from authsite.admin.guard import administrator_of
 from authsite.admin.lists import DEFAULT_LIMIT
 from authsite.platform.http.address import route_path
 from authsite.platform.i18n import _
-from authsite.platform.mail.listed import facts, shortened
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage, facts, shortened
 from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
 

@@ -4,21 +4,16 @@ from datetime import datetime
 from typing import get_args
 from uuid import UUID
 
-from authsite.admin.administrator import Administrator
-from authsite.admin.errors import UnknownObject
+from authsite.admin.errors import MailEnded, SecurityNotice, UnknownObject
+from authsite.admin.guard import Administrator, require_rank
 from authsite.admin.lists import Page, after, cursor
-from authsite.admin.rank import require_rank
 from authsite.admin.reasons import cause
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import About, record, record_all
+from authsite.platform.audit.service import About, Cause, record, record_all
 from authsite.platform.context import Context
 from authsite.platform.mail import outbox
-from authsite.platform.mail.models import OutboxMessage, State
-from authsite.platform.mail.outbox import Changed
+from authsite.platform.mail.outbox import Changed, OutboxMessage, State
 from authsite.users.models import User
-
-from .errors import MailEnded, SecurityNotice
 
 STATES: tuple[State, ...] = get_args(State)
 # Mails with a link or a code to use, or a greeting. All others, also those of later versions, tell

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.context import Context
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from authsite.platform.runtime import clock
 
 DAY = timedelta(hours=24)

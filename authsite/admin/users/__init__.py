@@ -3,9 +3,9 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from authsite.admin.routes import add_routes
+from authsite.admin.navigation import add_routes
 
-from . import deletion, mails
+from . import actions, mails
 from .api import API
 from .pages import PAGES
 
@@ -34,4 +34,4 @@ def includeme(config: "Configurator") -> None:
 def _erase_due(
     services: "Services", connection: "Connection", now: "datetime", _cfg: "Settings"
 ) -> "Iterator[Batch]":
-    return deletion.erase_due(services, connection, now)
+    return actions.erase_due(services, connection, now)

@@ -7,20 +7,24 @@ from uuid import UUID
 
 from sqlalchemy import select, tuple_
 
-from authsite.account import active_sessions, export
-from authsite.account.active_sessions import ActiveSession
-from authsite.admin.administrator import Administrator
+from authsite.account import service
+from authsite.account import sessions as account_sessions
+from authsite.account.sessions import ActiveSession
+from authsite.admin.errors import Outranked, PermissionMissing, UnknownObject
+from authsite.admin.guard import Administrator, require_rank, reserved_groups, scopes_of
 from authsite.admin.lists import Page, after, cursor
 from authsite.oauth.listed import ListedToken, list_personal
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.context import Context
-from authsite.platform.mail.models import OutboxMessage
-from authsite.platform.rate_limit import delays
+from authsite.platform.mail.outbox import OutboxMessage
+from authsite.platform.rate_limit import caller_limits
 from authsite.platform.runtime import clock
-from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.platform.runtime.ids import as_id
+from authsite.sign_in.methods.passkeys.stored import Passkey
 from authsite.sign_in.methods.totp.models import TotpFactor
-from authsite.users.levels import acr_of, shown_amr
+from authsite.users.account import acr_of, shown_amr
+from authsite.users.groups.labels import OWNER
 from authsite.users.models import User
 
 MAILS_OF = timedelta(days=30)
@@ -40,7 +44,7 @@ def last_login_at(ctx: Context, user: User) -> datetime | None:
 
 def sessions(ctx: Context, user: User) -> list[dict[str, Any]]:
     """The active sign-ins, by their last use; at most `active_sessions.MAX_LISTED`."""
-    found, _more = active_sessions.list_active(ctx, user.id, None)
+    found, _more = account_sessions.list_active(ctx, user.id, None)
     return [_session(each) for each in found]
 
 
@@ -74,7 +78,7 @@ def factors(ctx: Context, user: User) -> list[dict[str, Any]]:
 def limits(ctx: Context, user_id: UUID) -> list[dict[str, Any]]:
     """The counters of the user whose windows are running, with the seconds that are left."""
     now = clock.now()
-    rows = export.list_counters(ctx, user_id)
+    rows = service.list_counters(ctx, user_id)
     for row in rows:
         row["seconds"] = int((datetime.fromisoformat(row["expires_at"]) - now).total_seconds())
     return [row for row in rows if row["seconds"] > 0 and row["count"] > 0]
@@ -88,8 +92,8 @@ def locked_until(ctx: Context, user_id: UUID) -> datetime | None:
     now = clock.now()
     ends = [
         each.expires_at
-        for each in export.stored_counters(ctx, user_id)
-        if each.number > 0 and each.expires_at > now and delays.locks_login(each.key)
+        for each in service.stored_counters(ctx, user_id)
+        if each.number > 0 and each.expires_at > now and caller_limits.locks_login(each.key)
     ]
     return max(ends, default=None)
 
@@ -143,3 +147,76 @@ def _token(item: ListedToken) -> dict[str, Any]:
         "expires": clock.rfc3339(item.expires),
         "last_used": clock.rfc3339(item.last_used) if item.last_used else None,
     }
+
+
+# The user at whom an administrator acts.
+
+
+def find(ctx: Context, text: str) -> User:
+    """The user with this id. Raises `UnknownObject`."""
+    id_ = as_id(text.lower())
+    user = ctx.db.get(User, id_) if id_ else None
+    if user is None:
+        raise UnknownObject
+    return user
+
+
+def reach(ctx: Context, by: Administrator, text: str) -> User:
+    """The user with this id, at whom ``by`` may act. Raises `UnknownObject` and `Outranked`."""
+    found = find(ctx, text)
+    require_rank(by, found)
+    return found
+
+
+def lock(ctx: Context, by: Administrator, user: User) -> User:
+    """The present row of the user, locked until the transaction ends, at whom ``by`` may act.
+
+    Raises `UnknownObject` for a user who is gone, `Outranked`, and `PermissionMissing` for an
+    administrator who has lost a permission while the request waited for the lock.
+    """
+    found = ctx.db.scalar(
+        select(User)
+        .where(User.id == user.id)
+        .with_for_update(key_share=True)
+        .execution_options(populate_existing=True)
+    )
+    if found is None:
+        raise UnknownObject
+    require_rank(by, found)
+    _require_role(ctx, by)
+    return found
+
+
+def _require_role(ctx: Context, by: Administrator) -> None:
+    """Raise `PermissionMissing` unless ``by`` still has the permissions that the request has.
+
+    Their row is not locked: two administrators who act at each other would wait for one another.
+    """
+    if by.kind != "user":
+        return
+    present = scopes_of(reserved_groups(_labels(ctx, by.id)))
+    if lost := by.scopes - present:
+        raise PermissionMissing(min(lost))
+
+
+def require_command_for_administrators(by: Administrator, user: User) -> None:
+    """Raise `Outranked` at a member of a reserved group, unless ``by`` is a command."""
+    if by.kind != "command" and reserved_groups(user.labels):
+        raise Outranked
+
+
+def require_person(by: Administrator, permission: str) -> None:
+    """Raise `PermissionMissing` for a client: it never does this, whatever its scopes are."""
+    if by.kind == "client":
+        raise PermissionMissing(f"admin:{permission}")
+
+
+def is_owner(ctx: Context, by: Administrator) -> bool:
+    """Whether ``by`` is a command or a member of ``authsite:owner``."""
+    if by.kind != "user":
+        return by.kind == "command"
+    return OWNER in reserved_groups(_labels(ctx, by.id))
+
+
+def _labels(ctx: Context, user_id: UUID | None) -> str | None:
+    return ctx.db.scalar(select(User.labels).where(User.id == user_id, User.disabled_at.is_(None)))

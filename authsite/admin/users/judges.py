@@ -3,26 +3,25 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from authsite.admin.administrator import Administrator
-from authsite.admin.guard import administrator_of
+from authsite.admin.guard import Administrator, administrator_of
 from authsite.platform.context import Context
 from authsite.platform.http.errors import FieldError
 from authsite.platform.request_state import Request
 from authsite.users.models import User
 
-from . import access, actions, deletion, subject
+from . import actions, detail
 
 
 def reach(request: Request) -> tuple[Context, Administrator, User]:
     """The first arguments of an action. Raises `UnknownObject` and `Outranked`."""
     ctx, by = request.authsite.ctx, administrator_of(request)
-    return ctx, by, subject.reach(ctx, by, request.matchdict["id"])
+    return ctx, by, detail.reach(ctx, by, request.matchdict["id"])
 
 
 def reach_factors(request: Request) -> None:
     """`reach` for an action that takes factors. Raises as `access.require_factors`, too."""
     _ctx, by, user = reach(request)
-    access.require_factors(by, user)
+    actions.require_factors(by, user)
 
 
 def profile(request: Request, given: Any) -> Sequence[FieldError]:
@@ -56,4 +55,4 @@ def email(request: Request, given: Any) -> Sequence[FieldError]:
 def removal(request: Request, given: Any) -> Sequence[FieldError]:
     """For a deletion."""
     now = bool(given.now)
-    return deletion.deletion_errors(*reach(request), given.reason, given.email, now=now)
+    return actions.deletion_errors(*reach(request), given.reason, given.email, now=now)

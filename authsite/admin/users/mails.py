@@ -13,10 +13,9 @@ from sqlalchemy.orm import Session
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.mail import outbox
-from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob
+from authsite.platform.mail.message import MailBuilder, MailContent, MailJob
 from authsite.platform.mail.outbox import Recipient
-from authsite.users.groups.groups_of_user import groups_of
-from authsite.users.groups.reserved import PREFIX
+from authsite.users.groups.labels import PREFIX, groups_of
 from authsite.users.mails import MAIL_USER, build_notice, build_security_notice, content_for
 from authsite.users.models import User
 

@@ -26,14 +26,13 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from authsite.admin import lists
-from authsite.admin.administrator import Administrator
-from authsite.admin.limited_reading import limited
-from authsite.admin.lists import Page
+from authsite.admin.guard import Administrator
+from authsite.admin.lists import Page, limited
 from authsite.platform.context import Context
 from authsite.platform.db.folded import folded_name
 from authsite.platform.runtime.ids import as_id
 from authsite.sign_in.identifiers import KINDS, candidates
-from authsite.users.groups.models import GroupMember
+from authsite.users.groups.labels import GroupMember
 from authsite.users.models import LoginName, User
 
 WALK = 20_000  # rows, of the newest users without a factor

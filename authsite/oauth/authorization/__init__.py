@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from authsite.oauth.oidc.availability import is_on
 
+from .continuation import find
 from .logout.reasons import LogoutReason
-from .onward import find
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator
@@ -22,4 +22,4 @@ def includeme(config: "Configurator") -> None:
     config.add_onward(find)
     config.scan(".pages")
     config.scan(".logout.pages")
-    config.scan(".device.pages")
+    config.scan(".device_pages")

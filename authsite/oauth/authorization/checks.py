@@ -17,8 +17,7 @@ from authsite.platform.context import Context
 from authsite.platform.http.errors import ApiError
 
 from . import request
-from .levels import is_reachable
-from .request import OPENID, AuthorizationRequest, Parameters
+from .request import OPENID, AuthorizationRequest, Parameters, is_reachable
 
 RS256 = "RS256"
 MAX_SHOWN = 500  # characters of a redirect URI on a page

@@ -8,13 +8,15 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from authsite.oauth.consents.words import words_of
-from authsite.oauth.oidc.claims import user_claims
+from pyramid.response import Response
+
+from authsite.oauth.consents.service import words_of
+from authsite.oauth.oidc.id_tokens import user_claims
 from authsite.oauth.redirect_uris import is_program
 from authsite.oauth.registered import RegisteredClient
 from authsite.platform.http.address import path_qs
 from authsite.platform.http.own_files import href
-from authsite.platform.http.rendering import page_path
+from authsite.platform.http.rendering import page_path, render_page
 from authsite.platform.i18n import _, own_name
 from authsite.platform.request_state import Request
 from authsite.platform.settings import Settings, is_file_name
@@ -158,3 +160,26 @@ def _text(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return ", ".join(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+# The page between a form of ours and an application.
+
+
+CONTINUE = "authsite:templates/authorization/continue.jinja2"
+
+
+def lead_to(request: Request, application: str, location: str) -> Response:
+    """A page (200) that leads to ``location``, the answer to the application of this name.
+
+    Chromium and WebKit apply the policy's ``form-action`` to each redirect after a form (CSP
+    Level 3), so that a redirect to the application would do nothing. A refresh does not count as
+    one, and it may lead to a private-use scheme. Where the browser asks first, there is a button.
+    """
+    values = {
+        "application": application,
+        "location": location,
+        "host": urlsplit(location).netloc,
+    }
+    response: Response = request.response
+    response.text = render_page(request, CONTINUE, values)
+    return response

@@ -14,15 +14,25 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from authsite.oauth.authorization_reasons import Reason, Refused
-from authsite.platform.context import Context
+from pyramid.response import Response
+
+from authsite.oauth import registered
+from authsite.oauth.authorization_reasons import AnswerTo, Reason, Refused
+from authsite.oauth.oidc.id_tokens import issuer_of
+from authsite.platform import stored_requests
+from authsite.platform.context import Context, Services
 from authsite.platform.crypto.keys import Keys
 from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.http.address import route_path
+from authsite.platform.http.headers import SAFE_METHODS
+from authsite.platform.http.rendering import found
 from authsite.platform.http.return_to import MAX_LENGTH
+from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
-from authsite.platform.stored_requests import service as stored_requests
+from authsite.sign_in.login_url import Onward, show_in
 
 from . import request
+from .consent_page import lead_to
 from .request import Parameters
 
 AT, CHOSEN, REFERENCE = "_at", "_as", "_ref"
@@ -163,3 +173,72 @@ def _stored(ctx: Context, reference: str) -> str:
 
 def _bound(incoming: Incoming, browser: Browser) -> bytes:
     return sha256(incoming.sent.query.encode()).digest() + browser.seed.encode()
+
+
+# Tell the sign-in pages which application a sign-in leads to.
+
+
+def find(of: Request, target: str) -> Onward | None:
+    """The application of an authorization request that a sign-in leads to.
+
+    A name that a stranger has chosen is not shown before the user is signed in.
+    """
+    path, _, query = target.partition("?")
+    if path != route_path(of, "authsite.authorize"):
+        return None
+    ctx = of.authsite.ctx
+    try:
+        sent = read(ctx, request.pairs_of(query.encode())).sent
+        client = registered.find(ctx, sent.once("client_id") or "")
+        wants_login, max_age = request.LOGIN in sent.words("prompt"), request.max_age(sent)
+    except Refused:
+        return None
+    if client is None:
+        return None
+    language = request.language(sent, of.authsite.settings.languages)
+    name = None if client.unverified else client.name
+    return Onward(name, request.login_hint(sent), language, wants_login, max_age)
+
+
+def take_language(of: Request, sent: Parameters) -> None:
+    """Show the page in the first of ``ui_locales`` that is offered."""
+    show_in(of, request.language(sent, of.authsite.settings.languages))
+
+
+# The way back to the application (RFC 6749, section 4.1.2; RFC 9207).
+
+
+def code_url(services: Services, answer_to: AnswerTo, code: str) -> str:
+    """The URL that carries a code to the application."""
+    return _url(services, answer_to, {"code": code})
+
+
+def error_url(services: Services, answer_to: AnswerTo, refused: Refused) -> str:
+    """The URL that tells the application why there is no code, in English."""
+    error = {"error": refused.reason.error, "error_description": refused.description}
+    return _url(services, answer_to, error)
+
+
+def denied_url(services: Services, answer_to: AnswerTo) -> str:
+    """The URL that tells the application that the user does not allow it."""
+    error = {"error": "access_denied", "error_description": "The user did not allow this."}
+    return _url(services, answer_to, error)
+
+
+def lead_back(request: Request, application: str, url: str, *, after_form: bool) -> Response:
+    """Lead the browser to the application of this name.
+
+    ``after_form``: a form of ours led here, even by way of redirects. Chromium applies the policy's
+    ``form-action`` to each hop after a form, so the browser gets a page that leads on.
+    """
+    if after_form or request.method not in SAFE_METHODS:
+        request.response.status_int = 200  # a form with errors may have set another one
+        return lead_to(request, application, url)
+    return found(request, url)
+
+
+def _url(services: Services, answer_to: AnswerTo, values: dict[str, str]) -> str:
+    state = {} if answer_to.state is None else {"state": answer_to.state}
+    query = urlencode({**values, **state, "iss": issuer_of(services)})
+    uri = answer_to.redirect_uri
+    return f"{uri}{'&' if '?' in uri else '?'}{query}"

@@ -15,9 +15,9 @@ from sqlalchemy import bindparam, select
 from authsite.oauth import client_urls, unused_clients
 from authsite.oauth.authorization_reasons import Reason, Refused
 from authsite.oauth.client_documents import service
-from authsite.oauth.client_documents.problems import DocumentRefused, Problem
+from authsite.oauth.client_documents.service import DocumentRefused, Problem
 from authsite.oauth.client_documents.service import is_current as is_current
-from authsite.oauth.consents.models import Consent
+from authsite.oauth.consents.service import Consent
 from authsite.oauth.models import Client
 from authsite.oauth.registered import RegisteredClient
 from authsite.platform.context import Context

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from authsite.platform.http.application import HttpApplication
-from authsite.platform.http.body_values import form_pairs
+from authsite.platform.http.bodies import form_pairs
 from authsite.platform.request_state import Request
 from authsite.sign_in import pending
-from authsite.sign_in.pending_cookie import read_key
+from authsite.sign_in.pending import read_key
 from authsite.sign_in.sessions.cookies import session_key
 from authsite.users.caller import signed_in
 

@@ -1,5 +1,6 @@
 """The authorization endpoint (RFC 6749, section 3.1; OpenID Connect Core 1.0, section 3.1.2)."""
 
+from typing import Any
 from urllib.parse import urlsplit
 
 from pyramid.response import Response
@@ -8,26 +9,37 @@ from pyramid.view import view_config
 from structlog import get_logger
 
 from authsite.oauth.authorization_reasons import Reason, Refused
+from authsite.oauth.registered import RegisteredClient
 from authsite.oauth.scopes import parse
+from authsite.platform.context import Context
 from authsite.platform.db.transaction import commit_and_begin, transaction
 from authsite.platform.http.address import route_path
-from authsite.platform.http.cross_site import is_navigation
+from authsite.platform.http.cross_site import is_frame, is_navigation
 from authsite.platform.http.error_views import STORAGE_ERRORS
-from authsite.platform.http.errors import ApiError, TemporarilyUnavailable
+from authsite.platform.http.errors import DENIED, ERROR_OF_REQUEST, ApiError, TemporarilyUnavailable
 from authsite.platform.http.forms import set_errors
 from authsite.platform.http.rendering import found, render_page, see_other
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
-from authsite.sign_in.confirm_url import confirm_url
 from authsite.sign_in.errors import InsufficientUserAuthentication
-from authsite.sign_in.verify_url import verify_url
-from authsite.users.levels import acr_of
+from authsite.sign_in.login_url import confirm_url, verify_url
+from authsite.users.account import Account, acr_of
 
-from . import consent_page, continuation, documents, select_account_page, service
-from .answers import code_url, denied_url, lead_back
+from . import consent_page, continuation, documents, service
 from .checks import Checked, check, check_without_client, require_key
-from .continuation import AT, CHOSEN, LIMIT, NO_SIGN_IN, Incoming
-from .decision import Step, decide
+from .consent_page import application, login_page
+from .continuation import (
+    AT,
+    CHOSEN,
+    LIMIT,
+    NO_SIGN_IN,
+    Incoming,
+    code_url,
+    denied_url,
+    error_url,
+    lead_back,
+    take_language,
+)
 from .incoming import (
     CONTINUE,
     DENY,
@@ -40,11 +52,149 @@ from .incoming import (
     of_query,
     visit_of,
 )
-from .onward import take_language
-from .refused import refuse
-from .service import SignedIn, Visit
+from .service import SignedIn, Step, Visit, decide, record_refused
+
+# The page for ``prompt=select_account``: go on as the signed-in user, or as another one.
+
+
+SELECT_ACCOUNT = "authsite:templates/authorization/select_account.jinja2"
+
+
+def select_account_values(
+    request: Request,
+    client: RegisteredClient,
+    account: Account,
+    redirect_uri: str,
+    *,
+    other_account: str | None = None,
+    here: str | None = None,
+) -> dict[str, Any]:
+    """The values of `SELECT_ACCOUNT`; two of them as in `consent_page.values`."""
+    return {
+        **application(request, client, redirect_uri),
+        "account": account,
+        "other_account": other_account or login_page(request),
+        "here": here,
+    }
+
+
+# What the browser gets of a refused request: our page, or the way back with the error.
+#
+# The page shows the id of the request, and a redirect has it in ``X-Request-Id``: ``authsite
+# explain ID`` says which check failed.
+
 
 log = get_logger("authsite.oauth")
+
+REFUSED = "authsite:templates/authorization/refused.jinja2"
+
+
+class AuthorizationRefused(ApiError):
+    """A refused request, for the request log."""
+
+    def __init__(self, refused: Refused) -> None:
+        self.status, self.code = refused.reason.status, refused.reason.error
+        self.reason, self.shown = str(refused.reason), refused.shown
+        self.client_id = refused.client.id if refused.client else None
+        super().__init__(refused.description)
+        self.why = refused.reason
+
+
+def refuse(request: Request, refused: Refused, *, after_form: bool, page: bool = False) -> Response:
+    """Record the reason, and answer with it. Raises `TooManyAttempts`.
+
+    ``page``: show a page with a link to the application, in place of leading to it. A client that
+    no administrator has registered always gets one: a link to us must not lead on to a host that
+    a stranger has named, without a press (RFC 9700, section 4.11).
+
+    A request that is not a navigation counts and records nothing, since a page of any site can send
+    it, and no user sees a page of ours. Only a frame is led to the application, as ever.
+    """
+    ctx, navigation = request.authsite.ctx, is_navigation(request)
+    if refused.answer_to is None or refused.client is None:
+        answer_url = None
+    else:
+        answer_url = error_url(ctx.services, refused.answer_to, refused)
+    shows_page = refused.client is None or answer_url is None or page or refused.client.unverified
+    if not navigation and (shows_page or not is_frame(request)):
+        response = refused_page(request, refused, status=400)
+        request.environ[ERROR_OF_REQUEST].noted = False
+        return response
+    if navigation and counts(refused):
+        try:
+            ctx.limits.count(LIMIT, ctx.limits.address)
+        except TooManyAttempts:
+            if refused.answer_to is None or not refused.answer_to.silent:
+                raise
+            return refuse(request, unavailable(refused), after_form=after_form)
+        record_refused(ctx, refused)
+    else:
+        _record_seldom(ctx, refused)
+    request.environ[DENIED] = AuthorizationRefused(refused)
+    if shows_page or refused.client is None or answer_url is None:
+        return refused_page(request, refused, back=answer_url)
+    # A form that was sent into a frame is not ours.
+    return lead_back(request, refused.client.name, answer_url, after_form=after_form and navigation)
+
+
+def counts(refused: Refused) -> bool:
+    """Whether a refusal counts at the address of the browser.
+
+    An application that an administrator has registered may ask at each load of its pages whether
+    the user is signed in; and the user causes no failure of ours.
+    """
+    if refused.reason is Reason.UNAVAILABLE:
+        return False
+    registered = refused.client is not None and not refused.client.unverified
+    return not (refused.reason is Reason.LOGIN_NEEDED and registered)
+
+
+def unavailable(about: Refused) -> Refused:
+    """What the application of a silent request learns in place of a page that no one sees."""
+    refused = Refused(Reason.UNAVAILABLE)
+    refused.client, refused.answer_to = about.client, about.answer_to
+    refused.user_id = about.user_id
+    return refused
+
+
+def _record_seldom(ctx: Context, refused: Refused) -> None:
+    """Record once an hour what no limit counts; in an outage the answer does not depend on it."""
+    client = str(refused.client.id) if refused.client else ""
+    subject = "authorization refused", ctx.limits.address, client, str(refused.reason)
+    try:
+        if ctx.limits.once_an_hour(*subject):
+            record_refused(ctx, refused)
+    except STORAGE_ERRORS as error:
+        log.warning("authorization_not_recorded", error=type(error).__name__)
+
+
+def refused_page(
+    request: Request, refused: Refused, back: str | None = None, status: int | None = None
+) -> Response:
+    """The page; ``back``: the link that tells the application. ``status``: by default its own."""
+    request.environ[ERROR_OF_REQUEST] = AuthorizationRefused(refused)
+    status = status or refused.reason.status
+    values: dict[str, Any] = {
+        "reason": refused.reason.name,
+        "status": status,
+        "sentence": refused.sentence,
+        "answer": refused.description,
+        "sent": refused.details.get("sent"),
+        "differs": refused.details.get("differs", "").split(),
+        "back": back,
+        "host": _host_of(refused) if back else None,
+    }
+    response = Response(render_page(request, REFUSED, values))
+    response.status_int = status
+    return response
+
+
+def _host_of(refused: Refused) -> str | None:
+    """The host to which the link leads, for a client that is not verified."""
+    if refused.client is None or refused.answer_to is None or not refused.client.unverified:
+        return None
+    return urlsplit(refused.answer_to.redirect_uri).netloc or None
+
 
 CONFIRM = "authsite:templates/authorization/confirm.jinja2"
 DOCUMENT = "authsite:templates/authorization/document.jinja2"
@@ -236,8 +386,8 @@ def _page(
         response.text = render_page(request, consent_page.CONSENT, values)
         return response
     if step is Step.CHOOSE:
-        values = select_account_page.values(request, client, account, uri, other_account=other)
-        response.text = render_page(request, select_account_page.SELECT_ACCOUNT, values)
+        values = select_account_values(request, client, account, uri, other_account=other)
+        response.text = render_page(request, SELECT_ACCOUNT, values)
         return response
     values = {
         **consent_page.application(request, client, uri),

@@ -2,7 +2,6 @@
 
 from . import adding, doctor
 from .clients import client
-from .resources import resource
-from .tokens import token
+from .tokens import resource, token
 
 __all__ = ["adding", "client", "doctor", "resource", "token"]

@@ -2,8 +2,9 @@
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from string import Template
 from urllib.parse import urlsplit
 
 import click
@@ -15,9 +16,304 @@ from authsite.platform.command_line.results import Data, result_command
 from authsite.platform.command_line.shared import examples, print_facts, transaction
 from authsite.platform.settings import Settings
 
-from .client_options import SWITCH
-from .clients import BY_COMMAND, ONCE, client, value_errors
-from .presets import GENERIC, KEYS, PRESETS, File, Preset
+from .clients import BY_COMMAND, ONCE, SWITCH, client, value_errors
+
+# The applications of ``authsite client add --for``, as data: what each one needs, and its
+# configuration to paste.
+#
+# A test runs the sign-in of each one with the printed configuration (``tests/clients``); an
+# application that no test runs has a page in ``docs/`` instead. In a text, ``$url`` is the
+# address of the application (of `GENERIC` its redirect URI), ``$issuer`` that of this service,
+# ``$key`` the claim that names users.
+
+
+KEYS = ("sub", "email")
+GENERIC = "generic"
+"""The application that names its redirect URIs itself, of which nothing else is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A part of the application's configuration: the name of the file, and its text."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What ``client add`` registers for an application; paths are below its address."""
+
+    title: str
+    redirect: tuple[str, ...]
+    files: tuple[File, ...]
+    post_logout: tuple[str, ...] = ("/",)
+    alg: str = "RS256"  # mozilla-django-oidc and others take it by default
+    claims: str = "both"  # also in the ID token, which some read alone
+    consent: str = "ask"  # none: a tool that a company has bought for its people
+    pkce: str = "required"
+
+    def configuration(self, values: Mapping[str, str]) -> tuple[File, ...]:
+        """The files with ``client_id``, ``client_secret``, ``issuer``, ``url``, ``key`` and a new
+        ``passphrase``."""
+        return tuple(File(each.name, Template(each.text).substitute(values)) for each in self.files)
+
+
+_FLASK = File(
+    "app.py",
+    """\
+# pip install Authlib requests
+from authlib.integrations.flask_client import OAuth
+
+oauth = OAuth(app)
+oauth.register(
+    "authsite",
+    client_id="$client_id",
+    client_secret="$client_secret",
+    server_metadata_url="$issuer/.well-known/openid-configuration",
+    client_kwargs={"scope": "openid profile email", "code_challenge_method": "S256"},
+)
+
+
+@app.get("/sign-in")
+def sign_in():
+    return oauth.authsite.authorize_redirect("$url/signed-in")
+
+
+@app.get("/signed-in")
+def signed_in():
+    user = oauth.authsite.authorize_access_token()["userinfo"]
+    session["user"] = user["$key"]
+    return redirect("/")
+
+
+@app.post("/sign-out")
+def sign_out():
+    session.clear()
+    # At authsite, too: it asks, and leads back.
+    query = "client_id=$client_id&post_logout_redirect_uri=$url/"
+    return redirect(f"$issuer/oauth/logout?{query}", 303)
+""",
+)
+_DJANGO = (
+    File(
+        "settings.py",
+        """\
+# pip install mozilla-django-oidc
+INSTALLED_APPS += ["mozilla_django_oidc"]
+AUTHENTICATION_BACKENDS = ["authsite_login.Backend"]
+LOGIN_URL = "oidc_authentication_init"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "$url/"
+OIDC_RP_CLIENT_ID = "$client_id"
+OIDC_RP_CLIENT_SECRET = "$client_secret"
+OIDC_RP_SCOPES = "openid profile email"
+OIDC_RP_SIGN_ALGO = "RS256"
+OIDC_USE_PKCE = True
+OIDC_STORE_ID_TOKEN = True
+OIDC_OP_AUTHORIZATION_ENDPOINT = "$issuer/oauth/authorize"
+OIDC_OP_TOKEN_ENDPOINT = "$issuer/v1/oauth/token"
+OIDC_OP_USER_ENDPOINT = "$issuer/v1/oauth/userinfo"
+OIDC_OP_JWKS_ENDPOINT = "$issuer/.well-known/jwks.json"
+OIDC_OP_LOGOUT_URL_METHOD = "authsite_login.logout_url"
+""",
+    ),
+    File(
+        "authsite_login.py",
+        '''\
+from urllib.parse import urlencode
+
+from django.conf import settings
+from mozilla_django_oidc.auth import OIDCAuthenticationBackend
+
+
+class Backend(OIDCAuthenticationBackend):
+    """Django's users have authsite's $key as their username."""
+
+    def verify_claims(self, claims):
+        return bool(claims.get("$key"))
+
+    def filter_users_by_claims(self, claims):
+        return self.UserModel.objects.filter(username=claims["$key"])
+
+    def get_username(self, claims):
+        return claims["$key"]
+
+    def update_user(self, user, claims):
+        user.email = claims.get("email", "")
+        user.save()
+        return user
+
+
+def logout_url(request):
+    query = {
+        "id_token_hint": request.session.get("oidc_id_token", ""),
+        "post_logout_redirect_uri": settings.LOGOUT_REDIRECT_URL,
+    }
+    return f"$issuer/oauth/logout?{urlencode(query)}"
+''',
+    ),
+    File(
+        "urls.py",
+        """\
+from django.urls import include, path
+
+urlpatterns += [path("oidc/", include("mozilla_django_oidc.urls"))]
+""",
+    ),
+)
+_JUPYTERHUB = File(
+    "jupyterhub_config.py",
+    """\
+# pip install oauthenticator
+c.JupyterHub.authenticator_class = "generic-oauth"
+c.GenericOAuthenticator.login_service = "authsite"
+c.GenericOAuthenticator.client_id = "$client_id"
+c.GenericOAuthenticator.client_secret = "$client_secret"
+c.GenericOAuthenticator.oauth_callback_url = "$url/hub/oauth_callback"
+c.GenericOAuthenticator.authorize_url = "$issuer/oauth/authorize"
+c.GenericOAuthenticator.token_url = "$issuer/v1/oauth/token"
+c.GenericOAuthenticator.userdata_url = "$issuer/v1/oauth/userinfo"
+c.GenericOAuthenticator.scope = ["openid", "profile", "email"]
+c.GenericOAuthenticator.username_claim = "$key"
+c.GenericOAuthenticator.enable_pkce = True
+query = "client_id=$client_id&post_logout_redirect_uri=$url/"
+c.GenericOAuthenticator.logout_redirect_url = f"$issuer/oauth/logout?{query}"
+# Everyone with an account. For some people alone: authsite client update --require-group.
+c.GenericOAuthenticator.allow_all = True
+""",
+)
+
+
+def _app_builder(base: str, name: str, setting: str, role: str) -> str:
+    """The configuration of an application that Flask-AppBuilder signs users in to."""
+    module, _, parent = base.rpartition(".")
+    imported = f"from {module} import {parent}"
+    if len(imported) > 88:
+        imported = f"from {module} import (\n    {parent},\n)"
+    return f'''\
+# pip install Authlib requests
+from flask_appbuilder.security.manager import AUTH_OAUTH
+{imported}
+
+
+class AuthsiteSecurityManager({parent}):
+    def get_oauth_user_info(self, provider, response):
+        user = response["userinfo"]
+        return {{
+            "username": user["$key"],
+            "email": user.get("email", ""),
+            "first_name": user.get("name", ""),
+            "last_name": "",
+        }}
+
+
+{setting} = AuthsiteSecurityManager
+AUTH_TYPE = AUTH_OAUTH
+AUTH_USER_REGISTRATION = True  # an account of {name} at the first sign-in
+AUTH_USER_REGISTRATION_ROLE = "{role}"
+OAUTH_PROVIDERS = [
+    {{
+        "name": "authsite",
+        "icon": "fa-key",
+        "token_key": "access_token",
+        "remote_app": {{
+            "client_id": "$client_id",
+            "client_secret": "$client_secret",
+            "server_metadata_url": "$issuer/.well-known/openid-configuration",
+            "client_kwargs": {{
+                "scope": "openid profile email",
+                "code_challenge_method": "S256",
+            }},
+        }},
+    }}
+]
+'''
+
+
+_SUPERSET = File(
+    "superset_config.py",
+    _app_builder(
+        "superset.security.SupersetSecurityManager", "Superset", "CUSTOM_SECURITY_MANAGER", "Gamma"
+    ),
+)
+_AIRFLOW = File(
+    "webserver_config.py",
+    _app_builder(
+        "airflow.providers.fab.auth_manager.security_manager.override"
+        ".FabAirflowSecurityManagerOverride",
+        "Airflow",
+        "SECURITY_MANAGER_CLASS",
+        "Viewer",
+    ),
+)
+_APACHE = File(
+    "authsite.conf",
+    """\
+# apt-get install libapache2-mod-auth-openidc && a2enmod auth_openidc
+OIDCProviderMetadataURL $issuer/.well-known/openid-configuration
+OIDCClientID "$client_id"
+OIDCClientSecret "$client_secret"
+OIDCRedirectURI $url/oidc/callback
+OIDCCryptoPassphrase "$passphrase"
+OIDCScope "openid profile email"
+OIDCPKCEMethod S256
+OIDCRemoteUserClaim $key
+OIDCDefaultLoggedOutURL $url/
+
+<Location "/">
+    AuthType openid-connect
+    Require valid-user
+</Location>
+# A link to sign out: /oidc/callback?logout=$url/
+""",
+)
+
+_GENERIC = File(
+    "the form of the application",
+    """\
+Issuer                  $issuer
+Discovery or metadata   $issuer/.well-known/openid-configuration
+Client id               $client_id
+Client secret           $client_secret
+Scopes                  openid profile email
+Claim of the user       $key
+Signature of ID tokens  RS256
+
+If it does not read the metadata:
+
+Authorization endpoint  $issuer/oauth/authorize
+Token endpoint          $issuer/v1/oauth/token
+Userinfo endpoint       $issuer/v1/oauth/userinfo
+Keys (JWKS)             $issuer/.well-known/jwks.json
+Logout (end session)    $issuer/oauth/logout
+""",
+)
+
+PRESETS: Mapping[str, Preset] = {
+    "airflow": Preset(
+        "Apache Airflow (Flask-AppBuilder)",
+        # Airflow 3, and Airflow 2
+        ("/auth/oauth-authorized/authsite", "/oauth-authorized/authsite"),
+        (_AIRFLOW,),
+        consent="none",
+    ),
+    "apache": Preset(
+        "Apache httpd (mod_auth_openidc)", ("/oidc/callback",), (_APACHE,), consent="none"
+    ),
+    "django": Preset("Django (mozilla-django-oidc)", ("/oidc/callback/",), _DJANGO),
+    "flask": Preset("Flask (Authlib)", ("/signed-in",), (_FLASK,)),
+    GENERIC: Preset("Any other application", (), (_GENERIC,), consent="none", pkce="optional"),
+    "jupyterhub": Preset(
+        "JupyterHub (oauthenticator)", ("/hub/oauth_callback",), (_JUPYTERHUB,), consent="none"
+    ),
+    "superset": Preset(
+        "Apache Superset (Flask-AppBuilder)",
+        ("/oauth-authorized/authsite",),
+        (_SUPERSET,),
+        consent="none",
+    ),
+}
 
 # What can stand in a text of each configuration as it is.
 _URL = re.compile(r"https?://[\w.\-]+(?::\d+)?(?:/[\w.~\-]+)*|https?://\[::1\](?::\d+)?", re.ASCII)

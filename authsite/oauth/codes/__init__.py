@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .purge import purge
+from .service import purge
 from .session_end import end_families
 
 if TYPE_CHECKING:

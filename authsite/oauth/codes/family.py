@@ -9,18 +9,17 @@ from sqlalchemy import bindparam, select
 
 from authsite.oauth.errors import ConfirmationRequired, GroupRequired, InvalidGrant
 from authsite.oauth.models import Client, Family
-from authsite.oauth.oidc import sign_ins
+from authsite.oauth.oidc import id_tokens
 from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.token_reasons import TokenReason
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
-from authsite.sign_in import facts
+from authsite.sign_in import credentials
 from authsite.sign_in.sessions.models import BrowserSession
 from authsite.users.models import User, user_of
 
-from .bounds import bound_of
-from .terms import TERMS_COLUMNS, Terms, check_user
+from .service import TERMS_COLUMNS, Terms, bound_of, check_user
 
 
 class CodeFamily(NamedTuple):
@@ -68,8 +67,8 @@ class Refreshing(NamedTuple):
     """What a refresh needs to know of a family beside its tokens."""
 
     bound: datetime | None = None
-    signer: sign_ins.Signer | None = None
-    sign_in: sign_ins.SignIn | None = None
+    signer: id_tokens.Signer | None = None
+    sign_in: id_tokens.SignIn | None = None
 
     def with_id_token(self, pair: TokenPair) -> TokenPair:
         """``pair`` with an ID token, if the family came from a code and has the scope ``openid``.
@@ -94,13 +93,13 @@ def check(ctx: Context, family_id: UUID) -> Refreshing:
     family = CODE_FAMILY.one(ctx.database, family_id=family_id)
     if family is None or family.terms.account is None:
         raise InvalidGrant().because(TokenReason.REFRESH_ENDED)
-    terms, account, amr = family.terms, family.terms.account, facts.amr_of(family.facts)
+    terms, account, amr = family.terms, family.terms.account, credentials.amr_of(family.facts)
     check_user(ctx.settings, account, terms, amr)
-    signer: sign_ins.Signer | None = None
+    signer: id_tokens.Signer | None = None
     with suppress(SigningUnavailable):
-        signer = sign_ins.signer_for(ctx, terms, family.granted_scope)
+        signer = id_tokens.signer_for(ctx, terms, family.granted_scope)
     client_id = terms.document_uri or str(family.client_id)
-    sign_in = sign_ins.SignIn(
+    sign_in = id_tokens.SignIn(
         client_id, account, family.session_id, family.auth_at, amr, family.ends_at
     )
     return Refreshing(family.bound, signer, sign_in)
@@ -112,7 +111,7 @@ def is_denied(ctx: Context, family_id: UUID) -> bool:
     if family is None or family.terms.account is None:
         return True
     try:
-        amr = facts.amr_of(family.facts)
+        amr = credentials.amr_of(family.facts)
         check_user(ctx.settings, family.terms.account, family.terms, amr)
     except (ConfirmationRequired, GroupRequired):
         return True

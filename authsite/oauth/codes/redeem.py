@@ -7,32 +7,140 @@ has seen the code but not its verifier, cannot end what the first use has begun.
 
 import hmac
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple, NoReturn
 from uuid import UUID
 
-from sqlalchemy import bindparam, exists
+from sqlalchemy import and_, bindparam, exists, select
 
 from authsite.oauth import families, redirect_uris, resources
-from authsite.oauth.client_auth import AuthenticatedClient
+from authsite.oauth.client_auth import AuthenticatedClient, is_public
 from authsite.oauth.errors import ExpiredCode, InvalidCode, NotIssued
 from authsite.oauth.issue import CheckedClient, CodeGrant, issue_for_code
-from authsite.oauth.models import UNVERIFIED_TYPES, Family
-from authsite.oauth.oidc import sign_ins
+from authsite.oauth.models import UNVERIFIED_TYPES, Client, Family
+from authsite.oauth.oidc import id_tokens
 from authsite.oauth.token_reasons import DeviceReason, TokenReason
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
 from authsite.platform.context import Context
-from authsite.platform.db import run_together
+from authsite.platform.db import PreparedQuery, run_together
+from authsite.platform.db.prepared import columns_of
 from authsite.platform.runtime import clock
-from authsite.sign_in import facts, gate
+from authsite.sign_in import credentials, gate
+from authsite.sign_in.sessions.models import BrowserSession
+from authsite.users.models import User, user_of
 
-from .bounds import bound_of, outlives_session
-from .stored import CLIENT_WITH_CODE, ClientWithCode, StoredCode
-from .terms import check_user
+from .models import AuthorizationCode
+from .service import CODE, TERMS_COLUMNS, Terms, bound_of, check_user, outlives_session
+
+# An authorization code as its row, read together with the client that sends it.
+#
+# The token endpoint authenticates the client first. For a code one query reads both: the rows are
+# looked at in that order, and a request has one round trip to the database less.
+
+
+_NO_CODE = UUID(int=0)
+
+
+class StoredCode(NamedTuple):
+    """A row of `AuthorizationCode`; ``session_ends_at`` is None if its session is not there.
+
+    ``terms``: those of the client that sends the code. Compare ``client_id`` first.
+    """
+
+    id: UUID
+    client_id: UUID
+    client_epoch: int
+    session_id: UUID
+    redirect_uri: str
+    code_challenge: str | None
+    scope: str
+    audience: str | None
+    nonce: str | None
+    facts: str | None
+    auth_at: datetime
+    recognized: datetime | None
+    identity_id: UUID | None
+    ends_at: datetime | None
+    expires_at: datetime
+    used_at: datetime | None
+    session_ends_at: datetime | None
+    terms: Terms
+
+
+class _SecretHashes(NamedTuple):
+    secret_hash: str
+    previous_secret_hash: str | None
+
+
+class ClientWithCode(NamedTuple):
+    """An enabled client whose secret is not checked yet, and the code that it sends.
+
+    The fields are those of `EnabledClient` and `AuthenticatedClient`. ``code``: None if there is no
+    such code; it may be another client's.
+    """
+
+    secret_hash: str
+    previous_secret_hash: str | None
+    id: UUID
+    name: str
+    type: str
+    scope: str
+    default_scope: str
+    epoch: int
+    grant_types: str | None
+    require_group: str | None
+    default_resource: str | None
+    code: StoredCode | None
+
+    @property
+    def client(self) -> AuthenticatedClient:
+        """The client, once its secret is checked."""
+        return AuthenticatedClient._make(self[len(_SecretHashes._fields) : -1])
+
+    @property
+    def public(self) -> bool:
+        """See `EnabledClient`."""
+        return is_public(self.type, self.secret_hash)
+
+
+CLIENT_WITH_CODE = PreparedQuery(
+    select(
+        *columns_of(Client, _SecretHashes),
+        *columns_of(Client, AuthenticatedClient),
+        *(getattr(AuthorizationCode, name) for name in StoredCode._fields[:-2]),
+        BrowserSession.expires_at.label("session_ends_at"),
+        # Labels, since a column that is selected twice would be left out the second time.
+        *(column.label(column.name) for column in TERMS_COLUMNS),
+    )
+    .select_from(Client)
+    .outerjoin(AuthorizationCode, AuthorizationCode.id == bindparam("code_id"))
+    .outerjoin(User, user_of(AuthorizationCode))
+    .outerjoin(
+        BrowserSession,
+        and_(
+            BrowserSession.id == AuthorizationCode.session_id,
+            BrowserSession.user_id == AuthorizationCode.user_id,
+        ),
+    )
+    .where(Client.id == bindparam("client_id"), Client.disabled_at.is_(None)),
+    ClientWithCode,
+)
+
+
+def finder(ctx: Context, sent: str) -> Callable[..., ClientWithCode | None]:
+    """What `identify` finds the client with, for a request that sends this text of a code.
+
+    For a text that was never a code of this service the query is the same, and finds none.
+    """
+    values = CODE.decode_expired(ctx.services.keys, sent)
+    code_id = values.id if values else _NO_CODE
+    return partial(CLIENT_WITH_CODE.one, ctx.database, code_id=code_id)
 
 
 class Sent(NamedTuple):
@@ -98,16 +206,16 @@ def _issue(
     terms, account = code.terms, code.terms.account
     if account is None or code.session_ends_at is None:
         raise InvalidCode(TokenReason.CODE_USER_ENDED)  # never: `_find_valid` has looked
-    amr = facts.amr_of(code.facts)
+    amr = credentials.amr_of(code.facts)
     done = gate.carried_over(ctx, account, amr, code.auth_at, code.recognized)
     check_user(ctx.settings, account, terms, amr)
-    signer = sign_ins.signer_for(ctx, terms, code.scope)
+    signer = id_tokens.signer_for(ctx, terms, code.scope)
     granted = CodeGrant(
         id=code.id,
         scope=code.scope,
         session_id=code.session_id,
         audience=code.audience,
-        facts=facts.pack(
+        facts=credentials.pack(
             amr,
             audience=code.audience,
             third_party=not terms.first_party,
@@ -125,7 +233,7 @@ def _issue(
     except NotIssued:
         _refuse_used(ctx, client, code.id)
     client_id = terms.document_uri or str(client.id)
-    sign_in = sign_ins.SignIn(
+    sign_in = id_tokens.SignIn(
         client_id, account, code.session_id, code.auth_at, amr, code.ends_at, code.nonce
     )
     return signer.with_id_token(pair, sign_in)

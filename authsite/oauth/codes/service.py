@@ -1,27 +1,40 @@
 """Store an authorization code (RFC 6749, section 4.1.2)."""
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol, cast
 from uuid import UUID, uuid4
 
-from sqlalchemy import Table, bindparam, exists, insert, select
+from sqlalchemy import Connection, Table, bindparam, exists, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.expression import true
 
+from authsite.oauth import client_groups
 from authsite.oauth.consents import service as consents
-from authsite.oauth.consents.models import Consent
+from authsite.oauth.consents.service import Consent
+from authsite.oauth.errors import ConfirmationRequired
+from authsite.oauth.models import BROWSER, Client
 from authsite.oauth.registered import RegisteredClient
+from authsite.oauth.scopes import OFFLINE_ACCESS
 from authsite.oauth.tokens import expiry
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
 from authsite.platform.context import Context
-from authsite.platform.crypto.sealed import IdText
+from authsite.platform.crypto.sealed import IdText, SealedId
 from authsite.platform.db import PreparedQuery, run_together
+from authsite.platform.db.batches import Batch, sweep_table
+from authsite.platform.db.prepared import columns_of
 from authsite.platform.runtime import clock
+from authsite.platform.settings import Settings
+from authsite.users import account as levels
+from authsite.users.account import ACCOUNT_COLUMNS, Account
 
 from .models import AuthorizationCode
-from .text import CODE
+
+# The text of an authorization code: its sealed id, with the prefix ``ac_``.
+
+
+CODE = SealedId("ac_", "authorization code")
 
 
 class CheckedAccount(Protocol):
@@ -163,3 +176,77 @@ def _row(
         "created_at": created_at,
         "expires_at": expires_at,
     }
+
+
+# What of a client decides about the tokens that come from a code, and of its user.
+
+
+class Terms(NamedTuple):
+    """The columns of `Client`, and the user for whom it asks; None if that one may not sign in."""
+
+    type: str
+    first_party: bool
+    require_confirmed: bool
+    require_group: str | None
+    id_token_alg: str | None
+    id_token_lifetime: int | None
+    claims_in_id_token: bool
+    document_uri: str | None
+    account: Account | None
+
+
+TERMS_COLUMNS = (*columns_of(Client, Terms), *ACCOUNT_COLUMNS)
+
+
+def check_user(settings: Settings, account: Account, terms: Terms, amr: tuple[str, ...]) -> None:
+    """Check what the client requires of its users, at every request for tokens.
+
+    Raises `ConfirmationRequired` and `GroupRequired`.
+    """
+    if terms.require_confirmed and not account.confirmed:
+        raise ConfirmationRequired
+    client_groups.check(settings, account, terms.require_group, levels.acr_of(amr))
+
+
+# When the tokens end that come from a code: with the browser session, or after a day.
+
+
+BROWSER_FAMILY = timedelta(hours=24)
+
+
+def outlives_session(scope: str) -> bool:
+    """Whether a family with this granted scope outlives its browser session."""
+    return OFFLINE_ACCESS in scope.split()
+
+
+def bound_of(
+    client_type: str,
+    granted_scope: str,
+    created_at: datetime,
+    session_ends_at: datetime,
+    ends_at: datetime | None,
+) -> datetime | None:
+    """When the next tokens of a family end at the latest, beside what the settings say.
+
+    None for no bound. ``session_ends_at``: when the browser session expires. ``ends_at``: the bound
+    of the sign-in, which holds whatever the scope is. The tokens of an
+    application in a browser, which has no secret and keeps them where scripts can read them, end a
+    day after the family was created.
+    """
+    bounds = [] if ends_at is None else [ends_at]
+    if not outlives_session(granted_scope):
+        bounds.append(session_ends_at)
+    if client_type == BROWSER:
+        bounds.append(created_at + BROWSER_FAMILY)
+    return min(bounds, default=None)
+
+
+# Delete authorization codes a day after their end: until then a second use is noticed.
+
+
+KEEP = timedelta(hours=24)
+
+
+def purge(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batch]:
+    """Delete codes that expired a day ago, used or not."""
+    return sweep_table(connection, AuthorizationCode, AuthorizationCode.expires_at <= now - KEEP)

@@ -17,7 +17,7 @@ from authsite.users.caller import caller_of
 from authsite.users.errors import UserRequired
 
 from . import service
-from .errors import UnknownConsent
+from .service import UnknownConsent
 
 _CLIENT = ["0e37df36-f698-4e8b-9be0-6d2b9a0c1f11"]
 _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])

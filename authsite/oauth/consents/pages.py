@@ -10,9 +10,8 @@ from authsite.platform.runtime.ids import as_client_id
 from authsite.users.account_pages import account_form, back
 from authsite.users.caller import caller_of
 
-from . import service, set_up
-from .errors import UnknownConsent
-from .words import words_of
+from . import service
+from .service import UnknownConsent, words_of
 
 
 def values(request: Request) -> dict[str, Any]:
@@ -20,7 +19,7 @@ def values(request: Request) -> dict[str, Any]:
     ctx, user = request.authsite.ctx, caller_of(request).acting_user()
     return {
         "consents": [each for each in service.list_of(ctx, user.id) if not each.set_up],
-        "set_up": set_up.list_of(ctx, user.id),
+        "set_up": service.list_set_up(ctx, user.id),
         "scope_words": lambda scope: words_of(ctx.settings, scope),
     }
 
@@ -36,7 +35,7 @@ def withdraw(request: Request) -> Response:
 def end_sign_ins(request: Request) -> Response:
     """End the sign-ins at an application that an administrator has set up."""
     user = caller_of(request).acting_user()
-    set_up.end_sign_ins(request.authsite.ctx, user.id, _client(request))
+    service.end_sign_ins(request.authsite.ctx, user.id, _client(request))
     return back(request, "ended_sign_ins")
 
 

@@ -4,6 +4,7 @@ A client that asks for more than was allowed asks the user again. Clients of our
 only if they became first-party later.
 """
 
+import uuid
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -12,16 +13,21 @@ from uuid import UUID
 
 from sqlalchemy import (
     ColumnElement,
+    ForeignKey,
     Integer,
+    Text,
     bindparam,
     delete,
+    func,
     insert,
     literal_column,
     select,
     update,
 )
+from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.oauth import resources
+from authsite.oauth.active import ACTIVE_FAMILIES
 from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.models import UNVERIFIED_TYPES, Client, Family
 from authsite.oauth.scopes import OPENID_SCOPES, parse
@@ -29,12 +35,72 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_all
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
+from authsite.platform.db.base import Base
 from authsite.platform.db.prepared import columns_of
+from authsite.platform.http.errors import NotFound
+from authsite.platform.i18n import _
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
+from authsite.platform.settings import Settings
 from authsite.users import service as users
 
-from .models import Consent
+# Errors of connected applications.
+
+
+class UnknownConsent(NotFound):
+    summary = "The user has allowed no client with this id anything."
+    message = _("This application has no access, or no longer has it. Get the list again.")
+
+
+# What a scope allows, in words for the person who is asked.
+
+
+OWN_WORDS = {
+    "openid": _("Sign you in"),
+    "profile": _("See your name and username"),
+    "email": _("See your e-mail address"),
+    "phone": _("See your phone number"),
+    "groups": _("See which groups you are in"),
+    "account": _("See and change your account"),
+    "offline_access": _("Keep access after you sign out"),
+}
+"""The scopes of OpenID Connect (Core, section 5.4 and 11), and ours."""
+
+
+def words_of(settings: Settings, scope: str) -> str:
+    """What ``scope`` allows, for `translate`: the description in setting `scopes`, or our words.
+
+    A scope without a description is its name.
+    """
+    return OWN_WORDS.get(scope) or settings.scopes.get(scope) or scope
+
+
+# The table of consents.
+
+
+class Consent(Base):
+    """A user has allowed a client these scopes, also after tokens of it have ended.
+
+    ``scope``: separated by blanks; without a maximum, since later requests add to it.
+    ``resources``: the URIs of the resources that its page has named, in the same form.
+    ``created_at``: when the user allowed something first; ``updated_at``: when more was allowed;
+    ``used_at``: the last sign-in at the application.
+    """
+
+    __tablename__ = "consents"
+
+    user_id: Mapped[uuid.UUID] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), primary_key=True
+    )
+    client_id: Mapped[uuid.UUID] = mapped_column(
+        ForeignKey("clients.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    scope: Mapped[str] = mapped_column(Text)
+    resources: Mapped[str | None] = mapped_column(Text)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+
 
 NOTHING_ALLOWED = ("",)
 """What is missing when an application that asks for no scope was never allowed to sign the user
@@ -62,7 +128,7 @@ class ListedConsent(NamedTuple):
     """A consent as lists show it, with the name of the client.
 
     ``document_uri``: the URL of the document that describes the client, if one does. ``set_up``:
-    an administrator answers for the users (`authsite.oauth.consents.set_up`).
+    an administrator answers for the users (`authsite.oauth.consents.service`).
     """
 
     client_id: UUID
@@ -314,3 +380,51 @@ def end_tokens(ctx: Context, user_id: UUID, clients: Collection[UUID], why: str)
         for row in ended
     ]
     record_all(ctx, Event.TOKEN_REVOKED, causes)
+
+
+# The applications that an administrator has set up for the users, who are not asked.
+#
+# Such a client (``no_consent``) has no consent, but for what it asked for besides. The user sees
+# it where the connected applications are, and can end its sign-ins.
+
+
+ENDED = "ended by the user"  # the column has 32 characters
+
+
+class SetUp(NamedTuple):
+    """An application that has a sign-in of the user; ``used_at``: the last one, or refresh."""
+
+    client_id: UUID
+    name: str
+    used_at: datetime
+
+
+def list_set_up(ctx: Context, user_id: UUID) -> list[SetUp]:
+    """Those that have the user signed in, or a consent of theirs, by name."""
+    of_client = Client.no_consent.is_(True), Client.first_party.is_(False)
+    signed_in = (
+        ACTIVE_FAMILIES.with_only_columns(
+            Client.id, Client.name, func.max(Family.rotated_at).label("used_at")
+        )
+        .where(
+            Family.user_id == user_id,
+            Family.refresh_expires_at > clock.now(),
+            *of_client,
+        )
+        .group_by(Client.id, Client.name)
+    )
+    allowed = (
+        select(Client.id, Client.name, func.coalesce(Consent.used_at, Consent.updated_at))
+        .join(Consent, Consent.client_id == Client.id)
+        .where(Consent.user_id == user_id, *of_client)
+    )
+    by_client = {
+        row[0]: SetUp(*row) for row in [*ctx.db.execute(allowed), *ctx.db.execute(signed_in)]
+    }
+    return sorted(by_client.values(), key=lambda each: (each.name.casefold(), each.client_id))
+
+
+def end_sign_ins(ctx: Context, user_id: UUID, client_id: UUID) -> None:
+    """End the tokens of a client and a user, and what the user has allowed it besides."""
+    withdraw(ctx, user_id, client_id)
+    end_tokens(ctx, user_id, [client_id], ENDED)

@@ -6,8 +6,7 @@ from authsite.oauth import API_TAG
 from authsite.oauth.oidc.availability import is_on
 from authsite.platform.user_data import UserData
 
-from .models import DeviceCode
-from .purge import purge
+from .service import DeviceCode, purge
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

@@ -18,7 +18,7 @@ from authsite.oauth.errors import (
     UnauthorizedClient,
 )
 from authsite.oauth.models import MAX_URI
-from authsite.oauth.oidc.issuer import issuer_of
+from authsite.oauth.oidc.id_tokens import issuer_of
 from authsite.oauth.parameters import DEVICE_CODE, RESOURCE, ClientBody
 from authsite.platform.http.address import base_path
 from authsite.platform.http.api_metadata import CLIENT_BASIC, Operation, response_body

@@ -12,16 +12,12 @@ from authsite.oauth.models import DEVICE_GRANT, PASSKEY_GRANT
 from authsite.oauth.oidc.availability import is_on
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.context import Context, Services
-from authsite.platform.settings.relying_party import relying_party
+from authsite.platform.settings.rules import relying_party
 
-from .authorization_code import by_authorization_code
-from .client_credentials import by_client_credentials
-from .device_code import by_device_code
+from .codes import by_authorization_code, by_device_code
 from .grant import Grant, GrantBody
-from .mfa import by_mfa
-from .passkey import by_passkey
-from .password import by_password
-from .refresh_token import by_refresh_token
+from .machine import by_client_credentials, by_refresh_token
+from .sign_in import by_mfa, by_passkey, by_password
 
 GRANTS: Mapping[str, Grant[Any, Any]] = {
     each.name: each

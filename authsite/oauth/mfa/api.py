@@ -15,7 +15,7 @@ from authsite.oauth.errors import (
     TwoClientAuthentications,
     UnauthorizedClient,
 )
-from authsite.oauth.grants.passkey import by_passkey
+from authsite.oauth.grants.sign_in import by_passkey
 from authsite.oauth.grants.table import check_allowed
 from authsite.oauth.parameters import MFA_TOKEN, ClientBody
 from authsite.platform.http.api_metadata import CLIENT_BASIC, Operation, response_body
@@ -23,8 +23,8 @@ from authsite.platform.http.bodies import Body, Token
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 
-from . import enrollment, mail, service
-from .errors import NoMailCode, NothingToEnroll, PasskeysOff
+from . import service
+from .service import NoMailCode, NothingToEnroll, PasskeysOff
 
 
 class PendingLoginBody(Body):
@@ -89,7 +89,7 @@ class PasskeyOptionsAnswer(TypedDict):
 def enroll(request: Request) -> EnrollmentAnswer:
     """A new secret for the user of a pending login."""
     body: PendingLoginBody = request.authsite.validated
-    made = enrollment.begin(request.authsite.ctx, body.mfa_token)
+    made = service.begin_enrollment(request.authsite.ctx, body.mfa_token)
     return cast(EnrollmentAnswer, made._asdict())
 
 
@@ -113,7 +113,7 @@ def enroll(request: Request) -> EnrollmentAnswer:
 def send_code(request: Request) -> CodeSent:
     """Mail a code to the user of a pending login."""
     body: PendingLoginBody = request.authsite.validated
-    mail.send(request.authsite.ctx, body.mfa_token)
+    service.send(request.authsite.ctx, body.mfa_token)
     request.response.status_int = 202
     return {"message": "We have sent a code to the user's e-mail address."}
 

@@ -7,8 +7,8 @@ from authsite.platform.http import cors
 from authsite.platform.settings import InvalidSetting, SettingsError, documented_key
 
 from .availability import decide
-from .claims import ADDED_CLAIMS, AddClaims
-from .keys.purge import purge
+from .id_tokens import ADDED_CLAIMS, AddClaims
+from .keys.stored import purge
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

@@ -23,14 +23,14 @@ from authsite.oauth.tokens import (
 )
 from authsite.platform.context import Context, Services
 from authsite.platform.runtime import clock
-from authsite.users import levels
+from authsite.users import account as levels
 from authsite.users.account import Account
 from authsite.users.groups import labels
 
 from . import id_tokens
 from .availability import is_on
 from .errors import NotOurIdToken
-from .issuer import issuer_of
+from .id_tokens import issuer_of
 from .keys import ring
 
 RS256 = "RS256"  # every resource must know it (section 2.1); the same token is the same text

@@ -12,9 +12,8 @@ from authsite.platform.context import Context
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 
-from .keys.inspection import InspectedKey, inspect
-from .keys.pairs import ALGORITHMS
-from .keys.rotation import Rotated, RotationRefused, alone, remove, rotate
+from .keys.rotation import InspectedKey, Rotated, RotationRefused, alone, inspect, remove, rotate
+from .keys.stored import ALGORITHMS
 
 _KID = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"  # in examples
 _NAMES = ("kid", "alg", "state", "usable", "published", "created_at", "current_at", "previous_at")

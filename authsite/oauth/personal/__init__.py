@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from authsite.platform.http.api_metadata import Tag
 from authsite.users.account_pages import AccountSection
 
-from .mails import BUILDERS
 from .pages import values
+from .service import BUILDERS
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

@@ -22,7 +22,7 @@ from authsite.users.caller import caller_of
 from authsite.users.errors import UserRequired
 
 from . import service
-from .errors import NAME_MISSING, InvalidLifetime, ScopeNotAllowed, TooManyTokens, UnknownToken
+from .service import NAME_MISSING, InvalidLifetime, ScopeNotAllowed, TooManyTokens, UnknownToken
 
 _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
 Name = Annotated[

@@ -18,7 +18,7 @@ from authsite.users.groups.group_scopes import Holder
 
 from . import service
 from .api import Lifetime, Name
-from .errors import UnknownToken
+from .service import UnknownToken
 
 
 class TokenForm(Body):

@@ -12,32 +12,108 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
-from sqlalchemy import insert, null, select
+from sqlalchemy import bindparam, insert, null, select
 
 from authsite.oauth import active_personal_tokens, scopes, tokens
 from authsite.oauth.listed import ListedToken, list_personal
 from authsite.oauth.models import Family, PersonalToken
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import record
+from authsite.platform.audit.service import Cause, record
 from authsite.platform.context import Context
+from authsite.platform.db import PreparedQuery
 from authsite.platform.http.bodies import errors_of
-from authsite.platform.http.errors import FieldError, ValidationFailed
+from authsite.platform.http.errors import ApiError, FieldError, NotFound, ValidationFailed
+from authsite.platform.i18n import _
+from authsite.platform.mail import outbox
+from authsite.platform.mail.message import MailBuilder, MailContent, MailJob
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.runtime import clock
-from authsite.platform.settings.durations import duration
+from authsite.platform.settings.values import duration
 from authsite.sign_in.fields import read_line
+from authsite.sign_in.notices import may_mail_own_address
 from authsite.sign_in.reauthentication import ProofFields, missing_fields, require_proof
 from authsite.sign_in.sessions.models import BrowserSession
-from authsite.sign_in.unconfirmed_recipient import may_mail_own_address
 from authsite.users import service as users
 from authsite.users.account import SignedInUser
 from authsite.users.errors import SignInEnded
 from authsite.users.groups import group_scopes
+from authsite.users.mails import MAIL_USER, confirmed_at, content_for, forgot_page
 
-from . import mails
-from .errors import NAME_MISSING, InvalidLifetime, ScopeNotAllowed, TooManyTokens
+# The notice to a user that a personal access token was created.
+
+
+class TokenName(NamedTuple):
+    """The name of a personal access token."""
+
+    name: str
+
+
+TOKEN_NAME = PreparedQuery(
+    select(PersonalToken.name).where(PersonalToken.id == bindparam("token_id")), TokenName
+)
+
+
+def send_created(ctx: Context, recipient: Recipient, token_id: UUID) -> None:
+    """Enqueue the notice that the token was created."""
+    outbox.put(ctx, outbox.NewMail("token_created", recipient, about_id=token_id))
+
+
+def build_created(job: MailJob) -> MailContent | None:
+    """The notice; None if the user was deleted or disabled.
+
+    It has the token's name only at an address that the user has confirmed, as with the name in a
+    greeting. A token that was revoked since is still reported.
+    """
+    database, address = job.services.database, job.mail.address
+    user = MAIL_USER.one(database, user_id=job.mail.user_id)
+    if user is None:
+        return None
+    found = TOKEN_NAME.one(database, token_id=job.mail.about_id)
+    return content_for(
+        user,
+        job,
+        link=forgot_page(job),
+        about=found.name if found and confirmed_at(user, address) else None,
+    )
+
+
+BUILDERS: dict[str, MailBuilder] = {"token_created": build_created}
+
+
+# Errors of personal access tokens.
+
+
+NAME_MISSING = _("Enter a name for the token.")
+
+
+class TooManyTokens(ApiError):
+    summary = "The user has as many active personal access tokens as a user may have."
+    status = 409
+    code = "too_many_tokens"
+    message = _("You have reached the maximum number of personal access tokens. Revoke one first.")
+
+
+class UnknownToken(NotFound):
+    summary = "No active personal access token of the user has this id."
+    message = _("There is no such token, or it has been revoked. Get the list again.")
+
+
+class ScopeNotAllowed(ValidationFailed):
+    """A scope that the new token may not have."""
+
+    def __init__(self) -> None:
+        message = _("Choose only scopes that you may pass on to a personal access token.")
+        super().__init__(details=[FieldError("not_allowed", "scope", message)])
+
+
+class InvalidLifetime(ValidationFailed):
+    """The lifetime is not a duration, or longer than a year."""
+
+    def __init__(self) -> None:
+        message = _("Give a duration such as 12h, 30d or 365d: more than 0, at most a year.")
+        super().__init__(details=[FieldError("invalid", "expires_in", message)])
+
 
 MAX_ACTIVE = 50  # tokens of one user
 DEFAULT_LIFETIME = timedelta(days=90)
@@ -106,7 +182,7 @@ def create(
     details = {"token": str(made.id), "session": str(origin.session_id)}
     record(ctx, Event.TOKEN_CREATED, user_id=account.id, details=details)
     if notify:
-        mails.send_created(ctx, Recipient(account.id, account.email), made.id)
+        send_created(ctx, Recipient(account.id, account.email), made.id)
     return made, text
 
 

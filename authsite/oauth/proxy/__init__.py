@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from authsite.platform.http.api_metadata import Tag
 
-from .cookie import clear_all
+from .service import clear_all
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

@@ -9,7 +9,7 @@ from pyramid.view import view_config
 
 from authsite.oauth.api import TokenAnswer, token_response
 from authsite.oauth.errors import InvalidClient, InvalidGrant, InvalidScope, UnauthorizedClient
-from authsite.oauth.mfa.errors import MfaRequired
+from authsite.oauth.mfa.service import MfaRequired
 from authsite.oauth.parameters import REFRESH_TOKEN, Name, TokenText
 from authsite.oauth.tokens import TokenPair
 from authsite.platform.http.api_metadata import (
@@ -24,8 +24,8 @@ from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 from authsite.platform.settings import Settings
 
-from . import cookie, service
-from .errors import (
+from . import service
+from .service import (
     ForeignOrigin,
     NoRefreshToken,
     OneIdentifierRequired,
@@ -145,7 +145,7 @@ def login(request: Request) -> TokenAnswer:
 
 def logged_in(request: Request, pair: TokenPair, requested_scope: str | None) -> TokenAnswer:
     """The answer to a login that is complete, with its cookies."""
-    cookie.set_cookies(request, pair.refresh_token)
+    service.set_cookies(request, pair.refresh_token)
     device_cookie.set_cookie(request)
     return token_response(pair, requested_scope)
 
@@ -184,7 +184,7 @@ def refresh(request: Request) -> TokenAnswer:
     ctx = request.authsite.ctx
     body: RefreshBody = request.authsite.validated
     client = service.authenticate_configured(ctx, request.matchdict["client"])
-    token = body.refresh_token or cookie.read_token(request)
+    token = body.refresh_token or service.read_token(request)
     pair = service.refresh(ctx, client, token, body.scope)
-    cookie.set_cookies(request, pair.refresh_token)
+    service.set_cookies(request, pair.refresh_token)
     return token_response(pair, body.scope)

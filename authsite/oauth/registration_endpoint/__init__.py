@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from authsite.oauth import API_TAG, unused_clients
 from authsite.oauth.oidc.availability import is_on
 
-from .reasons import RegistrationReason
+from .service import RegistrationReason
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

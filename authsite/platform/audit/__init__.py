@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 def includeme(config: "Configurator") -> None:
     """``request.authsite.record_denial(error)`` and ``record_exceeded``, and the seals."""
-    from .denials import record_denial, record_exceeded
     from .purge import purge
+    from .service import record_denial, record_exceeded
     from .user_data import USER_DATA
 
     for function in (record_denial, record_exceeded):

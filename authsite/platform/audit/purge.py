@@ -8,17 +8,16 @@ import structlog
 from sqlalchemy import Connection, Select, delete, func, select, update
 
 from authsite.platform.db import batches
-from authsite.platform.db.autocommit import snapshot_on, transaction_on
 from authsite.platform.db.batches import Batch
+from authsite.platform.db.transaction import snapshot_on, transaction_on
 from authsite.platform.settings import Settings
 
 from .models import AuditEvent
-from .seals.keys import AuditKeys, audit_keys
 from .seals.proofs import purged_mac_of
-from .seals.seal import Seal
+from .seals.seal import AuditKeys, Seal, audit_keys
 from .seals.sealing import AGE, seal_events
 from .seals.stored import SEALS, moment_of
-from .seals.verify import Problem, checked
+from .seals.verification import Problem, checked
 
 log = structlog.get_logger("authsite.audit")
 

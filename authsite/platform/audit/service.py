@@ -1,17 +1,20 @@
 """Write and search the audit trail."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, NamedTuple, TypedDict, Unpack, cast
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, cast
 
 from sqlalchemy import ColumnElement, Connection, Table, bindparam, func, insert, select
 from sqlalchemy.orm import Session
+from structlog import get_logger
 
 from authsite.platform.context import Context
 from authsite.platform.db import NoRow, PreparedQuery
 from authsite.platform.db.base import database_now
+from authsite.platform.http.errors import ApiError
+from authsite.platform.request_state import Request
 
 from .events import Event
 from .models import AuditEvent, Detail
@@ -169,3 +172,81 @@ def search(db: Session, wanted: Filter, limit: int) -> Found:
 def latest_id(db: Session) -> int:
     """The largest id of an event; 0 if there is none."""
     return db.scalar(select(func.max(AuditEvent.id))) or 0
+
+
+# Who has an administrator's action done, and why: keys of an event's ``details``.
+
+
+MAX_REASON = 200  # characters
+
+
+class Cause(NamedTuple):
+    """The actor of an action and the reason that was given for it.
+
+    ``kind``: a user, a client, or a command of the operator, which has no ``id``.
+    """
+
+    kind: Literal["user", "client", "command"]
+    id: str | None = None
+    reason: str | None = None
+
+    def details(self, **more: str) -> dict[str, Detail]:
+        """The details of the event: ``more``, ``actor`` and ``reason``."""
+        reason: dict[str, Detail] = {"reason": self.reason} if self.reason else {}
+        return {**more, "actor": {"kind": self.kind, "id": self.id}, **reason}
+
+
+def details_of(cause: Cause | None, **more: str) -> dict[str, Detail] | None:
+    """The details of an event that may have an administrator's ``cause``; None without any."""
+    if cause is not None:
+        return cause.details(**more)
+    return {**more} or None
+
+
+# Record denied requests: forged links, foreign pages, wrong secrets, requests over a limit.
+
+
+log = get_logger("authsite.audit")
+
+
+def record_denial(request: Request, error: ApiError) -> None:
+    """Record ``error`` if it is a security event (OWASP ASVS 16.3), after the transaction.
+
+    Each event is recorded once an hour for a client address, and client or `audit_subject`, so that
+    attackers cannot grow the table without limit; the log has every request. If recording fails,
+    the response stays the same.
+    """
+    event, client_id = error.audit_event, error.client_id
+    if event is None:
+        return
+    state = request.authsite
+    details = error.audit_details or ({"reason": error.reason} if error.reason else None)
+    subject = (event, state.ctx.limits.address, str(client_id or error.audit_subject))
+
+    def write() -> None:
+        if state.ctx.limits.first(*subject):
+            record_apart(state.ctx, event, client_id=client_id, details=details)
+
+    _at_end(request, event, write)
+
+
+def record_exceeded(request: Request, limit: str, subject: str) -> None:
+    """Record that ``subject`` has exceeded ``limit``, after the transaction.
+
+    ``subject``: a keyed hash of what the limit counts, such as an address. `CallerLimits` calls
+    this once in a window.
+    """
+    event = Event.LIMIT_EXCEEDED
+    details = {"limit": limit, "subject": subject[:16]}
+    ctx = request.authsite.ctx
+    _at_end(request, event, lambda: record_apart(ctx, event, details=details))
+
+
+def _at_end(request: Request, event: Event, write: Callable[[], None]) -> None:
+    def write_or_log(_request: object) -> None:
+        try:
+            write()
+        except Exception as failure:  # the response is made: a bug here must not replace it
+            log.error("audit_failed", event_name=event, error=type(failure).__name__)
+
+    request.add_finished_callback(write_or_log)

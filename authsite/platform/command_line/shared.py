@@ -47,7 +47,7 @@ def _one_line(_ctx: click.Context, option: click.Parameter, reason: str | None) 
 
     An event of the audit trail has it, which cannot be changed later.
     """
-    from authsite.platform.audit.cause import MAX_REASON
+    from authsite.platform.audit.service import MAX_REASON
 
     try:
         text = one_line((reason or "").strip()) or ""
@@ -219,8 +219,8 @@ def _seal(services: "Services") -> None:
     """Seal what a command has recorded: perhaps no process of the service runs that would do it."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from authsite.platform.audit.seals.keys import audit_keys
-    from authsite.platform.audit.seals.scheduled import seal_rest
+    from authsite.platform.audit.seals.seal import audit_keys
+    from authsite.platform.audit.seals.sealing import seal_rest
 
     # One that may not or cannot seal has done its work nevertheless; the service seals later.
     with suppress(SQLAlchemyError), services.database.autocommit.connect() as connection:

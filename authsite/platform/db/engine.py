@@ -6,31 +6,280 @@ AUTOCOMMIT no lock is held after a statement, so none is held while a password i
 
 import os
 import select
+import socket
 import sqlite3
+import threading
+import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Dialect, Engine, create_engine, event
+import structlog
+from sqlalchemy import Connection, Dialect, Engine, create_engine, event, exc
 from sqlalchemy.engine import URL, ExceptionContext, make_url
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
-from authsite.platform.runtime.forks import after_fork
+from authsite.platform.runtime.processes import after_fork
 
 from . import libpq
-from .breaker import Breaker
-from .deadlines import Deadlines
-from .hosts import Hosts
+from .failures import note_failure
+from .prepared_connections import RESULT_TIMEOUT
 from .prepared_pool import TIMEOUT, PreparedPool, server_closed
 from .sqlite_files import UnusableFile
-from .write_failures import note_failure
 
 if TYPE_CHECKING:
     import psycopg
+
+
+# The order in which several hosts of PostgreSQL are tried.
+
+
+Host = tuple[str, str]
+"""A host, and its port."""
+
+
+class Hosts:
+    """The host that answered last is tried first, and one that does not answer any more, last.
+
+    libpq tries the hosts in the order of the URL, and waits for each one that does not answer.
+    """
+
+    def __init__(self) -> None:
+        self._used: Host | None = None
+        self._unresponsive: Host | None = None
+
+    def ordered(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The ``options`` of a connection, with the hosts in the order to try them in."""
+        hosts = str(options.get("host", "")).split(",")
+        if len(hosts) == 1 or "hostaddr" in options:  # the addresses are in the order of the hosts
+            return options
+        ports = str(options.get("port", "")).split(",")
+        pairs = list(zip(hosts, ports if len(ports) > 1 else ports * len(hosts), strict=True))
+        pairs.sort(key=lambda pair: (pair == self._unresponsive, pair != self._used))
+        return options | {
+            "host": ",".join(host for host, _ in pairs),
+            "port": ",".join(port for _, port in pairs),
+        }
+
+    def note(self, driver_connection: Any) -> bool:
+        """Remember the host of a new connection. Returns whether former ones are to another."""
+        former, self._used = self._used, _host_of(driver_connection)
+        if self._unresponsive == self._used:
+            self._unresponsive = None
+        return former not in (None, self._used)
+
+    def is_former(self, driver_connection: Any) -> bool:
+        """Whether newer connections are to another host than this one."""
+        return self._used not in (None, _host_of(driver_connection))
+
+    def note_unresponsive(self) -> None:
+        """Remember that the host of the last connection does not answer any more."""
+        self._used, self._unresponsive = None, self._used or self._unresponsive
+
+
+def _host_of(driver_connection: Any) -> Host:
+    info = driver_connection.info
+    return info.host, str(info.port)
+
+
+# A circuit breaker: while the database does not answer, requests are refused at once.
+#
+# Otherwise each of them would occupy a thread until its own timeout, and the others would wait
+# for a thread. An answer that is an error (no connection left, a slow statement) does not open
+# the breaker: that request does not wait long.
+
+
+log = structlog.get_logger("authsite.db")
+
+Connect = Callable[[], Any]
+SLOW = 1.0  # seconds; an attempt to connect that fails after them got no answer
+PROBE_SECONDS = 0.25  # between two probes
+# Seconds in which requests wait for the first probe: a single connection may be broken.
+FIRST_PROBE = 0.5
+
+
+class DatabaseAway(exc.TimeoutError):
+    """The database does not answer, and so was not asked."""
+
+
+class Breaker:
+    """The breaker of one database in one process.
+
+    ``on_open`` closes the idle connections, so that nothing uses them any more.
+
+    Closed, it costs nothing for a connection that a pool has. Open, it refuses new connections,
+    and the pools are empty. A thread then connects every `PROBE_SECONDS`, and closes the breaker
+    when it succeeds.
+    """
+
+    def __init__(self, on_open: Callable[[], None]) -> None:
+        self._on_open = on_open
+        self._closed = threading.Event()
+        self._closed.set()
+        self._lock = threading.Lock()
+        self._opened_at = 0.0
+        self._connect: Connect | None = None
+
+    def connect(self, connect: Connect) -> Any:
+        """``connect()``; raises `DatabaseAway` while the breaker is open."""
+        self._connect = connect
+        if not self._closed.is_set():
+            rest = self._opened_at + FIRST_PROBE - monotonic()
+            if not self._closed.wait(max(0.0, rest)):
+                raise DatabaseAway("the database does not answer")
+        began = monotonic()
+        try:
+            return connect()
+        except Exception:
+            if monotonic() - began >= SLOW:
+                self.open()
+            raise
+
+    def open(self) -> None:
+        """Refuse connections until the database answers."""
+        with self._lock:
+            if self._connect is None or not self._closed.is_set():
+                return
+            self._opened_at = monotonic()
+            self._closed.clear()
+        log.error("database_away")
+        try:
+            self._on_open()
+            threading.Thread(
+                target=self._probe, args=(self._connect,), name="authsite-probe", daemon=True
+            ).start()
+        except BaseException:  # without a probe nothing would close the breaker
+            self._closed.set()
+            raise
+
+    def close(self) -> None:
+        """End the probes; the next request asks the database itself."""
+        self._closed.set()
+
+    def _probe(self, connect: Connect) -> None:
+        while not self._closed.is_set():
+            if _succeeds(connect):
+                self._closed.set()
+                log.info("database_returned", seconds=round(monotonic() - self._opened_at, 1))
+            else:
+                self._closed.wait(PROBE_SECONDS)
+
+
+def _succeeds(connect: Connect) -> bool:
+    try:
+        connect().close()
+    except Exception:  # the thread must survive any error
+        return False
+    return True
+
+
+# A time limit for statements on psycopg's cursors, which wait for a server without any limit.
+#
+# A server that hangs does not apply its ``statement_timeout``, and its connections stay open. So
+# a thread shuts down the socket of a statement that takes too long. The driver then reports a
+# lost connection.
+
+
+CHECK_SECONDS = 0.2  # between two checks of the deadlines
+
+
+class Deadlines:
+    """Ends connections on which a statement, COMMIT or ROLLBACK exceeds `RESULT_TIMEOUT`.
+
+    ``on_timeout`` is called with the driver's connection before its socket is shut down. After a
+    statement that sets ``statement_timeout``, as in a migration, a connection has no deadline until
+    it returns to the pool.
+    """
+
+    def __init__(self, on_timeout: Callable[[Any], None]) -> None:
+        self._on_timeout = on_timeout
+        # By the id of the driver's connection: process, deadline and that connection.
+        self._running: dict[int, tuple[int, float, Any]] = {}
+        self._wake = threading.Event()
+        self._process = 0
+
+    def listen(self, engine: Engine) -> None:
+        """Watch the connections of ``engine``."""
+        event.listen(engine, "before_cursor_execute", self._before)
+        event.listen(engine, "after_cursor_execute", self._after)
+        event.listen(engine, "commit", self._begin)
+        event.listen(engine, "rollback", self._begin)
+        event.listen(engine, "checkin", self._checkin)
+
+    def _before(
+        self, connection: Connection, _cursor: object, statement: str, *_more: object
+    ) -> None:
+        if "statement_timeout" in statement:
+            connection.info["without_deadline"] = True
+        self._begin(connection)
+
+    def _begin(self, connection: Connection) -> None:
+        if connection.invalidated or "without_deadline" in connection.info:
+            return
+        driver_connection = connection.connection.dbapi_connection
+        process, deadline = os.getpid(), monotonic() + RESULT_TIMEOUT
+        self._running[id(driver_connection)] = process, deadline, driver_connection
+        if self._process != process:
+            self._process = process
+            threading.Thread(target=self._watch, name="authsite-deadlines", daemon=True).start()
+        self._wake.set()
+
+    def _after(self, connection: Connection, *_more: object) -> None:
+        self._running.pop(id(connection.connection.dbapi_connection), None)
+
+    def _checkin(self, driver_connection: object, record: ConnectionPoolEntry) -> None:
+        record.info.pop("without_deadline", None)
+        self._running.pop(id(driver_connection), None)
+
+    def _watch(self) -> None:
+        while True:
+            self._wake.wait()
+            self._wake.clear()
+            while self._running:
+                time.sleep(CHECK_SECONDS)
+                now = monotonic()
+                for key, running in list(self._running.items()):
+                    process, deadline, driver_connection = running
+                    if self._running.get(key) is not running:
+                        continue  # this statement has ended in the meantime
+                    if process != os.getpid():  # inherited when this process was forked
+                        self._running.pop(key, None)
+                    elif now > deadline:
+                        self._running.pop(key, None)
+                        self._end(driver_connection)
+
+    def _end(self, driver_connection: Any) -> None:
+        try:
+            if _is_waiting(driver_connection):
+                try:
+                    self._on_timeout(driver_connection)
+                finally:
+                    _shut_down(driver_connection)
+        except Exception as error:  # the thread must go on for the other connections
+            log.error("deadline_failed", error=type(error).__name__)
+
+
+def _is_waiting(driver_connection: Any) -> bool:
+    """Whether the driver waits for the result of a statement.
+
+    It does not after a statement that failed, which `Deadlines._after` does not see, and on a
+    closed connection.
+    """
+    return bool(driver_connection.info.transaction_status.name == "ACTIVE")
+
+
+def _shut_down(driver_connection: Any) -> None:
+    with (
+        suppress(Exception),  # another thread may have closed the connection in the meantime
+        socket.socket(fileno=os.dup(driver_connection.fileno())) as duplicate,
+    ):
+        duplicate.shutdown(socket.SHUT_RDWR)
+
 
 # A process has two engines, and the pool of the prepared queries (`PREPARED_POOL`): at most 24
 # connections (docs/scaling.md).

@@ -4,28 +4,82 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, NamedTuple
+from uuid import UUID
 
-from sqlalchemy import Connection, column, func, inspect, select, table
+import sqlalchemy as sa
+from alembic import context, op
+from sqlalchemy import BigInteger, Connection, bindparam, column, func, inspect, select, table
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Mapped, mapped_column
 
-from authsite.platform.runtime import package
+from authsite.platform.runtime import clock, package
 
-from . import upgrades
+from .base import Base, UtcDateTime
 from .engine import Database, without_time_limit
+from .prepared import PreparedQuery
 
 if TYPE_CHECKING:
     from alembic.config import Config
+
+
+# Whether processes of a former version may still run on a database that was upgraded.
+#
+# The upgrade records the revision that the former version knows, in the transaction of the
+# migration. `authsite db upgrade --finish` deletes the record. A new database has none.
+
+
+# Not its model: that is in a higher package.
+_RECORDS = table(
+    "installation_records", column("name"), column("value"), column("at", UtcDateTime())
+)
+_NAME = "former_revision"
+_WANTED = _RECORDS.c.name == bindparam("wanted", _NAME)
+
+
+class _Former(NamedTuple):
+    value: str
+
+
+_FORMER = PreparedQuery(
+    select(_RECORDS.c.value).where(_RECORDS.c.name == bindparam("wanted")), _Former
+)
+
+
+def former_revision(database: Database) -> str | None:
+    """The revision that every process knows, if an upgrade is not finished; else None.
+
+    Raises SQLAlchemy's errors.
+    """
+    row = _FORMER.one(database, wanted=_NAME)
+    return row.value if row else None
+
+
+def begin(connection: Connection, former: str) -> None:
+    """Record that processes may run that know ``former`` and no later revision.
+
+    The record of an upgrade that is not finished stays.
+    """
+    if connection.scalar(select(_RECORDS.c.value).where(_WANTED)) is None:
+        values = {"name": _NAME, "value": former, "at": clock.now()}
+        connection.execute(_RECORDS.insert(), values)
+
+
+def finish(connection: Connection) -> None:
+    """Record that all processes are of this version. Raises SQLAlchemy's errors."""
+    connection.execute(_RECORDS.delete().where(_WANTED))
+
 
 # Not `alembic_version`, which a host application may use in the same database.
 VERSION_TABLE = "authsite_alembic_version"
 # Milliseconds that a migration waits for a table. Requests wait behind it, and fail after 2000.
 LOCK_TIMEOUT = 500
 ATTEMPTS = 60  # for each migration, at most three seconds apart
-LOCK_NUMBER = 7165218  # of an advisory lock; `authsite.platform.tasks.leader` lists the others
+LOCK_NUMBER = 7165218  # of an advisory lock; `authsite.platform.tasks.background` lists the others
 _LOCKED = ("55P03", "40P01")  # lock_not_available, deadlock_detected
 # The revisions of databases that versions before the first release have made. The migration after
 # 0001 is 0100.
@@ -228,7 +282,7 @@ def _step(database: Database, config: "Config", order: Sequence[str], goal: str)
         verb = command.upgrade if up else command.downgrade
         verb(config, step)
         if up and not new:
-            upgrades.begin(connection, present)
+            begin(connection, present)
         return _Step(step, new)
 
 
@@ -253,3 +307,87 @@ def _reason_to_wait(error: Exception) -> str:
     if getattr(cause, "sqlstate", None) in _LOCKED or "database is locked" in str(cause):
         return "another transaction held a lock"
     return ""
+
+
+# The table of the heartbeats; see `standbys`.
+
+
+class Heartbeat(Base):
+    """The latest heartbeat of a process. Nothing but the key has an index: each is a HOT update."""
+
+    __tablename__ = "heartbeats"
+
+    process: Mapped[UUID] = mapped_column(primary_key=True)
+    """A random id, which ends with the process."""
+    moment: Mapped[int] = mapped_column(BigInteger)
+    """Of the monotonic clock of that process, in nanoseconds: just before it sent this."""
+    written_at: Mapped[datetime]
+    """By the clock of the database: only to delete rows of processes that have ended."""
+
+
+# Indexes on large tables, made by a migration while others write to the table.
+#
+# Only migrations import this module.
+
+
+_INVALID = sa.text(
+    "SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(:name) AND NOT indisvalid"
+)
+
+
+def create_index(
+    name: str,
+    table: str,
+    columns: Sequence[str],
+    added: sa.Column[object] | None = None,
+    *,
+    where: str | None = None,
+) -> None:
+    """Create an index, on PostgreSQL without keeping others from writing to the table.
+
+    ``columns``: names, and expressions as in SQL, such as ``lower(name) COLLATE "C"``. ``where``:
+    the condition of a partial index. ``added``: a nullable column that is added to the table
+    before. Call this before the migration touches the table: on PostgreSQL it is not in the
+    transaction of the migration, which has the lock that keeps others from migrating. What a
+    migration that was stopped has left is used, or dropped and made again.
+    """
+    # The table of a new database is made in the same transaction, and has no rows.
+    if op.get_bind().dialect.name == "postgresql" and not context.config.attributes["new"]:
+        _create_concurrently(name, table, columns, added, where)
+        return
+    if added is not None:
+        op.add_column(table, added)
+    parts = [each if each.isidentifier() else sa.text(each) for each in columns]
+    condition = sa.text(where) if where else None
+    op.create_index(op.f(name), table, parts, sqlite_where=condition, postgresql_where=condition)
+
+
+def _create_concurrently(
+    name: str,
+    table: str,
+    columns: Sequence[str],
+    added: sa.Column[object] | None,
+    where: str | None,
+) -> None:
+    engine = op.get_bind().engine.execution_options(isolation_level="AUTOCOMMIT")
+    index = f"{name} ON {table} ({', '.join(columns)})" + (f" WHERE {where}" if where else "")
+    with engine.connect() as connection:
+        connection.detach()  # its settings are not for others
+        connection.exec_driver_sql("SET statement_timeout = 0")
+        try:
+            if added is not None:
+                _add_column(connection, table, added)
+            connection.exec_driver_sql("SET lock_timeout = 0")  # no request waits for the index
+            if connection.scalar(_INVALID, {"name": name}):
+                connection.exec_driver_sql(f"DROP INDEX CONCURRENTLY {name}")
+            connection.exec_driver_sql(f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {index}")
+        finally:  # behind a pooler the connection to the server stays
+            connection.exec_driver_sql("RESET statement_timeout")
+            connection.exec_driver_sql("RESET lock_timeout")
+
+
+def _add_column(connection: Connection, table: str, added: sa.Column[object]) -> None:
+    """Requests wait behind this: no longer than for other statements of a migration."""
+    connection.exec_driver_sql(f"SET lock_timeout = {LOCK_TIMEOUT}")
+    kind = added.type.compile(connection.dialect)
+    connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {added.name} {kind}")

@@ -9,10 +9,9 @@ from sqlalchemy import Engine, exc
 
 from authsite.platform.runtime.spans import query_span
 
-from .conflicts import RETRIES, is_conflict, pause
+from .failures import RETRIES, is_conflict, note_failure, pause
 from .libpq import PostgreSQLConnection
 from .prepared_connections import BoundQuery, Rows, SQLiteConnection
-from .write_failures import note_failure
 
 PREPARED_POOL = 8  # connections
 TIMEOUT = 2  # seconds that a request waits for a connection of this pool or of an engine

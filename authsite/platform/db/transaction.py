@@ -3,14 +3,17 @@
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from sqlalchemy import event
+from sqlalchemy import Connection, event
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 from zope.sqlalchemy.datamanager import STATUS_CHANGED, join_transaction
 
 from authsite.platform.registrations import Registered
 from authsite.platform.request_state import Request
+
+from .engine import without_time_limit
 
 READING_PATHS = Registered[str]("paths that read")
 """Paths whose POST writes nothing in the request's transaction."""
@@ -126,3 +129,37 @@ def rollback_and_begin(request: Request) -> None:
     """
     request.tm.abort()
     request.tm.begin()
+
+
+# Transactions on a connection in AUTOCOMMIT, for background tasks and commands.
+
+
+@contextmanager
+def transaction_on(connection: Connection) -> Iterator[None]:
+    """Commit the statements of the block together, or none of them."""
+    with _block(connection, sqlite="BEGIN IMMEDIATE", postgresql="BEGIN"):
+        yield
+
+
+@contextmanager
+def snapshot_on(connection: Connection) -> Iterator[None]:
+    """Every statement of the block reads the database as it was when the first one ran.
+
+    It may take long.
+    """
+    begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    with _block(connection, sqlite="BEGIN", postgresql=begin):
+        without_time_limit(connection)
+        yield
+
+
+@contextmanager
+def _block(connection: Connection, *, sqlite: str, postgresql: str) -> Iterator[None]:
+    connection.exec_driver_sql(sqlite if connection.dialect.name == "sqlite" else postgresql)
+    try:
+        yield
+    except BaseException:
+        with suppress(SQLAlchemyError):  # a lost connection has rolled back
+            connection.exec_driver_sql("ROLLBACK")
+        raise
+    connection.exec_driver_sql("COMMIT")

@@ -9,11 +9,10 @@ from sqlalchemy import Connection, select
 from sqlalchemy.orm import Session
 
 from authsite.platform.context import Services
-from authsite.platform.db.batches import Batch
-from authsite.platform.db.table_scan import sweep_table
+from authsite.platform.db.batches import Batch, sweep_table
 from authsite.platform.http.errors import ApiError
 from authsite.platform.http.request_info import RequestInfo
-from authsite.platform.rate_limit.networks import network_of
+from authsite.platform.rate_limit.limiter import network_of
 from authsite.platform.registrations import Registered
 from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock

@@ -7,23 +7,20 @@ from pyramid.tweens import INGRESS
 from . import (
     address,
     address_value,
-    assets,
     bodies,
     cookies,
     cross_site,
-    error_formats,
+    error_bodies,
     error_views,
     headers,
-    host,
-    isolation,
     languages,
     local,
-    methods,
     own_files,
     prefetch,
     proxies,
     request_facts,
     return_to,
+    tween,
 )
 from .application import HttpApplication
 
@@ -45,12 +42,12 @@ def includeme(config: Configurator) -> None:
         "cookies": lambda request: cookies.parse(request.environ.get("HTTP_COOKIE", "")),
         "address": address.address,
         "base_urls": address.base_urls,
-        "error_format": error_formats.error_format,
+        "error_format": error_bodies.error_format,
         "next": return_to.next_page,
     }.items():
         config.add_request_attribute(name, function)
     config.add_route_predicate("local", local.LocalPredicate)
-    config.add_route_predicate("errors", error_formats.ErrorsOption)
+    config.add_route_predicate("errors", error_bodies.ErrorsOption)
     config.add_tween("authsite.platform.http.tween.http_tween", under=INGRESS)
     config.add_view_deriver(
         prefetch.prefetch_deriver,
@@ -65,11 +62,11 @@ def includeme(config: Configurator) -> None:
         over=("authsite_body", "authsite_form", "authsite_rate_limit", "authsite_personal_token"),
     )
     config.add_view_deriver(bodies.body_deriver, "authsite_body")
-    config.add_subscriber(methods.collect_methods, ApplicationCreated)
-    config.add_subscriber(error_formats.collect_formats, ApplicationCreated)
+    config.add_subscriber(headers.collect_methods, ApplicationCreated)
+    config.add_subscriber(error_bodies.collect_formats, ApplicationCreated)
     config.add_subscriber(_before_view, BeforeTraversal)
-    config.include(isolation)
-    assets.add_assets(config)
+    config.include(tween)
+    own_files.add_assets(config)
     own_files.add_own_files(config)
     error_views.add_views(config, standalone=http.standalone)
 
@@ -77,6 +74,6 @@ def includeme(config: Configurator) -> None:
 def _before_view(event: BeforeTraversal) -> None:
     """Subscriber: what is decided before any guard, in this order."""
     request = event.request
-    host.reject_bad_host(request)
+    address.reject_bad_host(request)
     languages.choose_language(request)
-    methods.reject_other_methods(request)
+    headers.reject_other_methods(request)

@@ -20,7 +20,7 @@ from authsite.platform.settings import Settings
 from . import cors
 from .address_value import origin_of
 from .errors import ApiError
-from .methods import SAFE_METHODS
+from .headers import SAFE_METHODS
 from .own_routes import is_own_view
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pyramid_retry import mark_error_retryable
 from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from authsite.platform.db.conflicts import is_conflict
+from authsite.platform.db.failures import is_conflict
 from authsite.platform.db.transaction import commit_and_begin
 from authsite.platform.request_state import Request
 

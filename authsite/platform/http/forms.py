@@ -30,8 +30,7 @@ from authsite.platform.i18n import translate
 from authsite.platform.passwords import policy
 from authsite.platform.request_state import Request, View, view_options
 
-from .bodies import Body, Judge, judged, validate
-from .body_values import values_of
+from .bodies import Body, Judge, judged, validate, values_of
 from .errors import ERROR_OF_REQUEST, ApiError, FieldError
 from .languages import keep_language
 from .own_routes import is_own_view

@@ -19,7 +19,7 @@ from authsite.platform.request_state import Request
 
 from . import cookies
 from .address import absolute, path_qs
-from .methods import SAFE_METHODS
+from .headers import SAFE_METHODS
 from .own_routes import is_own_request
 from .request_facts import PARAMETER
 

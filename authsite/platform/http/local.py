@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 from authsite.platform.request_state import Request
 
-from .host import asks_for_this_machine
+from .address import asks_for_this_machine
 from .request_facts import peer
 
 # Proxies add these headers: then the peer of the connection is the proxy, not the caller.

@@ -11,7 +11,7 @@ from pyramid.response import Response
 from authsite.platform.request_state import Request, View, view_options
 
 from .errors import TemporarilyUnavailable
-from .methods import SAFE_METHODS
+from .headers import SAFE_METHODS
 from .own_routes import is_own_view
 
 PREFETCH = "prefetch"

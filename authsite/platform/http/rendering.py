@@ -27,10 +27,9 @@ from authsite.platform.runtime.catalogs import DOMAIN
 from authsite.platform.settings import TEMPLATES
 
 from .address import absolute, route_path
-from .assets import asset_path
+from .headers import SAFE_METHODS
 from .languages import choices
-from .methods import SAFE_METHODS
-from .own_files import href
+from .own_files import asset_path, href
 
 CONTINUE = "authsite:templates/http/continue.jinja2"
 

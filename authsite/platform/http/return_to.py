@@ -1,14 +1,15 @@
 """Where a login may redirect to: a path of our own host, or an origin in `return-origins`."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from authsite.platform.request_state import Request
 
 from . import cookies
 from .address import inner_path, path_qs
-from .methods import page_route
+from .errors import FieldError, ValidationFailed
+from .headers import page_route
 from .own_routes import is_own
 
 MAX_LENGTH = 2048  # characters
@@ -123,3 +124,31 @@ def _next_in_cookie(request: Request) -> str | None:
 def _write_next(request: Request, value: str, max_age: int) -> None:
     name = cookies.host_name(request, cookies.NEXT)
     cookies.write(request, request.response, cookies.Cookie(name, value, max_age))
+
+
+# URLs of pages that a caller may choose for the link in a mail.
+
+
+def choose_page_url(url: str | None, allowed: Sequence[str], field: str) -> str:
+    """``url`` if ``allowed`` contains exactly this text (RFC 9700, section 4.1).
+
+    Without ``url`` the result is the first of ``allowed``. Raises `ValidationFailed` with the code
+    ``not_allowed`` on ``field``.
+    """
+    if url is None:
+        return allowed[0]
+    if url in allowed:
+        return url
+    raise page_not_allowed(field)
+
+
+def page_not_allowed(field: str) -> ValidationFailed:
+    """The error for a page that the settings do not list."""
+    message = "This URL is not among the configured ones. Send one of them unchanged."
+    return ValidationFailed(details=[FieldError("not_allowed", field, message)])
+
+
+def page_required(field: str) -> ValidationFailed:
+    """The error for an API request that has to name a page and does not."""
+    message = "Send the page that the link opens: one of those in the settings."
+    return ValidationFailed(details=[FieldError("required", field, message)])

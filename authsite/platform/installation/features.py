@@ -7,17 +7,40 @@ finished, older processes may run that have not looked yet; then the feature can
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 
-from sqlalchemy import select, text
+from sqlalchemy import String, select, text
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.context import Context, Services
-from authsite.platform.db import Database, migrate, open_database, upgrades
+from authsite.platform.db import Database, migrate, open_database
+from authsite.platform.db.base import Base
 from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import _
 from authsite.platform.settings import Settings
 
-from .models import UsedFeature
+# The tables of what an installation records about itself.
+
+
+class InstallationRecord(Base):
+    """One fact, by its name."""
+
+    __tablename__ = "installation_records"
+
+    name: Mapped[str] = mapped_column(String(32), primary_key=True)
+    value: Mapped[str] = mapped_column(String(64))
+    at: Mapped[datetime]
+    """When it was recorded."""
+
+
+class UsedFeature(Base):
+    """A feature that an older version would overlook, and that is used (`features`)."""
+
+    __tablename__ = "used_features"
+
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+
 
 # Each feature that this version knows and the first one did not, and the revision of the schema
 # that came with it: a process that knows this revision knows the feature.
@@ -83,7 +106,7 @@ def is_open(services: Services, name: str) -> bool:
     the former version run, too. Raises SQLAlchemy's errors.
     """
     if name not in services.open_features:
-        former = upgrades.former_revision(services.database)
+        former = migrate.former_revision(services.database)
         if former is None:
             former = migrate.current(services.database) or ""
         if former < FEATURES[name]:

@@ -17,7 +17,7 @@ from authsite.platform.db.base import UtcDateTime
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Secret, Settings
 
-from .models import InstallationRecord
+from .features import InstallationRecord
 
 _RECORDS = cast(Table, InstallationRecord.__table__)
 _INSERT = (

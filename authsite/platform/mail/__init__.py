@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from authsite.platform.user_data import UserData
 
-from .builder import MAIL_BUILDERS, MailBuilder
-from .models import OutboxMessage
-from .outbox import erase, purge
+from .message import MAIL_BUILDERS, MailBuilder
+from .outbox import OutboxMessage, erase, purge
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

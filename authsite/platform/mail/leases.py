@@ -15,7 +15,7 @@ from sqlalchemy import Update, and_, bindparam, or_, select, update
 
 from authsite.platform.db import Database
 
-from .models import MAX_ERROR, WAITING, OutboxMessage, State
+from .outbox import MAX_ERROR, WAITING, OutboxMessage, State
 
 LEASE = timedelta(seconds=60)
 BATCH = 20

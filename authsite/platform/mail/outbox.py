@@ -4,29 +4,79 @@ import re
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from sqlalchemy import (
     Connection,
     CursorResult,
+    Index,
+    String,
     and_,
     case,
     delete,
     func,
     insert,
+    literal_column,
     or_,
     select,
     update,
 )
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from authsite.platform.context import Context
-from authsite.platform.db.batches import Batch
-from authsite.platform.db.table_scan import sweep_table
+from authsite.platform.db.base import Base, partial_index
+from authsite.platform.db.batches import Batch, sweep_table
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 
-from .models import WAITING, OutboxMessage, State
+# The outbox table.
+
+
+State = Literal["waiting", "sent", "expired", "dead"]
+MAX_ERROR = 200  # characters
+
+
+class OutboxMessage(Base):
+    """A mail to be sent: its kind, recipient and values; never its text, a link or a token.
+
+    ``user_id`` has no foreign key: a row for an unknown address must cost as much as one for a
+    user's address. `outbox.erase` deletes the rows of a user who is erased. A row ends as ``sent``,
+    ``expired`` (its link has expired, or the mail is not needed any more) or ``dead``.
+    """
+
+    __tablename__ = "outbox"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column("letter", String(64))  # a name in the table of builders
+    user_id: Mapped[uuid.UUID | None] = mapped_column(index=True)
+    address: Mapped[str] = mapped_column(String(254))
+    about_id: Mapped[uuid.UUID | None]  # the row that the mail is about; its builder reads it
+    about_since: Mapped[datetime | None]  # when that began
+    page_url: Mapped[str | None] = mapped_column(String(2048))
+    base_url: Mapped[str | None] = mapped_column(String(2048))
+    language: Mapped[str] = mapped_column(String(16))
+    # The client address and user agent of the request, for the mails that name them.
+    from_address: Mapped[str | None] = mapped_column(String(45))
+    from_agent: Mapped[str | None] = mapped_column(String(200))
+    expires_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
+    give_up_at: Mapped[datetime]
+    state: Mapped[State] = mapped_column(String(8))
+    delivery_attempts: Mapped[int] = mapped_column("attempts")
+    next_attempt_at: Mapped[datetime]
+    lease_until: Mapped[datetime | None]
+    lease_owner: Mapped[str | None] = mapped_column(String(64))
+    last_error: Mapped[str | None] = mapped_column(String(MAX_ERROR))
+    ended_at: Mapped[datetime | None]
+
+
+# A literal: with a bound parameter the partial index below could not be used.
+WAITING = OutboxMessage.state == literal_column("'waiting'")
+
+partial_index("ix_outbox_due", OutboxMessage.next_attempt_at, where=WAITING)
+# The newest mails, also of one state, for administrators. The state is not first: SQLite would then
+# take this index for what is due.
+Index(None, OutboxMessage.created_at, OutboxMessage.id, OutboxMessage.state)
 
 KEEP_TRYING = timedelta(hours=24)
 KEEP = timedelta(days=7)  # to answer whether a mail was sent
@@ -246,3 +296,33 @@ def purge(connection: Connection, now: datetime, _cfg: Settings) -> Iterator[Bat
         and_(OutboxMessage.state == "dead", OutboxMessage.ended_at <= now - KEEP_DEAD),
     )
     return sweep_table(connection, OutboxMessage, over)
+
+
+# Mails as objects, as API and commands print them: never a text, a link or a whole address.
+
+
+def facts(item: OutboxMessage) -> dict[str, str | int | None]:
+    """A mail; ``failed`` is one that waits for another try."""
+    failed = item.state == "waiting" and item.delivery_attempts > 0
+    waiting = item.state == "waiting"
+    return {
+        "id": str(item.id),
+        "letter": item.kind,
+        "to": shortened(item.address),
+        "state": "failed" if failed else item.state,
+        "attempts": item.delivery_attempts,
+        "last_error": (without_address(item.address, item.last_error) if item.last_error else None),
+        "next_attempt_at": clock.rfc3339(item.next_attempt_at) if waiting else None,
+        "created_at": clock.rfc3339(item.created_at),
+    }
+
+
+def without_address(address: str, error: str) -> str:
+    """The error of a mail server, which often repeats the address, without it."""
+    return re.sub(re.escape(address), lambda _: shortened(address), error, flags=re.IGNORECASE)
+
+
+def shortened(address: str) -> str:
+    """The first character and the domain of ``address``: recognizable, but not usable."""
+    local, _, domain = address.rpartition("@")
+    return f"{local[:1]}…@{domain}"

@@ -9,7 +9,7 @@ import secrets
 import socket
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import Event
 
 import structlog
@@ -20,12 +20,9 @@ from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import MAILS, TASK_SUCCESS
 from authsite.platform.runtime.spans import span
 
-from .builder import MAIL_BUILDERS, MailJob
 from .leases import ClaimedMail, Outcome, claim, record_outcomes, release, renew
-from .listed import without_address
-from .message import compose
-from .rendering import render
-from .retries import SERVER_DELAYS, jittered, retry_outcome
+from .message import MAIL_BUILDERS, MailJob, compose, render
+from .outbox import KEEP_TRYING, without_address
 from .transports import (
     MIN_LEASE_AT_SEND,
     LeaseLost,
@@ -37,7 +34,40 @@ from .transports import (
 )
 from .transports.driver import open_transport
 
+# When a mail that could not be delivered is tried again, and when it is given up.
+
+
 log = structlog.get_logger("authsite.outbox")
+
+Delays = tuple[timedelta, timedelta]  # the shortest and the longest
+MAIL_DELAYS: Delays = (timedelta(seconds=10), timedelta(hours=1))
+# During an outage the sender waits instead of the mails: all are sent within 30 seconds of its end.
+SERVER_DELAYS: Delays = (timedelta(seconds=1), timedelta(seconds=30))
+
+
+def retry_outcome(
+    row: ClaimedMail, now: datetime, reason: str, delays: Delays = MAIL_DELAYS
+) -> Outcome:
+    """The outcome of a failed attempt that is repeated, after a fifteenth of the mail's age.
+
+    The delay grows from 10 seconds to 40 seconds after ten minutes, and to an hour; so a mail that
+    was deferred for a short time is sent within a minute of the end of the cause. After 24 hours
+    the outcome is ``dead``.
+    """
+    if now >= row.give_up_at:
+        words = without_address(row.address, reason)
+        log.warning("mail_dead", mail=str(row.id), kind=row.kind, reason=words)
+        return Outcome(row.id, "dead", now, f"given up after 24 hours: {reason}")
+    age = now - (row.give_up_at - KEEP_TRYING)
+    shortest, longest = delays
+    delay = jittered(min(max(age / 15, shortest), longest))
+    return Outcome(row.id, "waiting", now, reason, next_attempt_at=now + delay)
+
+
+def jittered(delay: timedelta) -> timedelta:
+    """``delay`` plus or minus up to 20 %, so that attempts that failed together spread out."""
+    return delay * (0.8 + secrets.randbelow(4001) / 10000)
+
 
 POLL = 1.0  # seconds
 STOP_TIMEOUT = 5.0  # seconds; a delivery that is interrupted is repeated and may arrive twice

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from . import foreign, scheme
+from . import foreign, hashing
 
 # Django writes the name of the algorithm before the hash of the library.
 _DJANGO_PREFIXES = ("bcrypt$", "argon2$")
@@ -26,12 +26,12 @@ def stored_form(hashed: str, cost: int, peppers: Sequence[str] = ()) -> str:
     for prefix in _DJANGO_PREFIXES:
         if hashed.startswith(prefix + "$") or hashed.startswith(prefix + "argon2"):
             hashed = "$" + hashed.removeprefix(prefix).removeprefix("$")
-    if row := scheme.parse(hashed):
+    if row := hashing.parse(hashed):
         if row.cost > cost + 1:
             raise UnsupportedHash(
                 f"bcrypt has the cost {row.cost}: set bcrypt-cost to {row.cost - 1} or more first"
             )
-        known = {None, scheme.NO_PEPPER, *map(scheme.pepper_id, peppers)}
+        known = {None, hashing.NO_PEPPER, *map(hashing.pepper_id, peppers)}
         if row.pepper not in known:
             raise UnsupportedHash(
                 "is a hash of another authsite: add its pepper at the end of password-pepper first"
@@ -50,8 +50,8 @@ def stored_form(hashed: str, cost: int, peppers: Sequence[str] = ()) -> str:
 
 def scheme_of(stored: str) -> str:
     """The name of the form of a stored hash, for an export; ``unknown`` if nothing verifies it."""
-    if row := scheme.parse(stored):
-        own = "bcrypt" if row.pepper is None else f"authsite-{scheme.TAG}"
+    if row := hashing.parse(stored):
+        own = "bcrypt" if row.pepper is None else f"authsite-{hashing.TAG}"
         return "bcrypt_sha256" if row.prehashed else own
     found = foreign.parse(stored)
     return {"pbkdf2": "pbkdf2_sha256", "argon2": "argon2"}[found.scheme] if found else "unknown"

@@ -12,10 +12,9 @@ from sqlalchemy import delete, select
 
 from authsite.platform.context import Context
 
-from . import delays
-from .factory import make_limiter
-from .limiter import RateLimiter
-from .models import LimitCounter
+from . import caller_limits
+from .limiter import RateLimiter, make_limiter
+from .storage import LimitCounter
 
 
 class Running(NamedTuple):
@@ -69,12 +68,12 @@ def _in_database(ctx: Context) -> bool:
 
 
 def _keys(limiter: RateLimiter, subjects: Collection[str]) -> list[str]:
-    return [key for each in subjects for key in delays.keys_of(limiter, each)]
+    return [key for each in subjects for key in caller_limits.keys_of(limiter, each)]
 
 
 def _read(limiter: RateLimiter, subjects: Collection[str]) -> Iterator[Running]:
     for subject in subjects:
-        for key in delays.running_keys_of(limiter, subject):
+        for key in caller_limits.running_keys_of(limiter, subject):
             if count := limiter.storage.get(key):
                 end_ = datetime.fromtimestamp(limiter.storage.get_expiry(key), UTC)
                 yield Running(key, count, end_)

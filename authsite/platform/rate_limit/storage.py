@@ -25,16 +25,32 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import Mapped, aliased, mapped_column
 
+from authsite.platform.db.base import Base
 from authsite.platform.db.batches import Batch, delete_overdue, sweep_index
-from authsite.platform.db.conflicts import is_conflict
 from authsite.platform.db.engine import Database
+from authsite.platform.db.failures import is_conflict
 from authsite.platform.db.prepared import PreparedQuery, run_together
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
 
-from .models import LimitCounter
+# The table of the counters that all processes share.
+
+
+class LimitCounter(Base):
+    """The count of a window that ends at ``expires_at``.
+
+    On PostgreSQL the counts survive a crash and a failover, except those of the last moments
+    (`DatabaseStorage`). An increment changes no index (a HOT update).
+    """
+
+    __tablename__ = "limit_counters"
+
+    key: Mapped[str] = mapped_column(String(128), primary_key=True)
+    count: Mapped[int]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
 
 Result = TypeVar("Result")
 

@@ -1,18 +1,13 @@
 """Settings: read once from ini and environment into one frozen value."""
 
-from .definitions import DEFINITIONS, Settings
-from .domains import mail_domain
-from .durations import duration
-from .envfile import environment
+from .definitions import DEFINITIONS, Settings, documented_key
 from .errors import InvalidSetting, SettingsError
 from .files import TEMPLATES, files_of
-from .inifile import folder_of, read_ini
 from .load import canonical_client, load, load_at_start
-from .lookup import documented_key
 from .secret import Secret, new_sealing_key, new_secret, revealed
-from .service_urls import SmtpServer, smtp_server
-from .sources import SourceValue
-from .urls import is_file_name
+from .sources import SourceValue, environment, folder_of, read_ini
+from .urls import SmtpServer, is_file_name, smtp_server
+from .values import duration, mail_domain
 
 __all__ = [
     "DEFINITIONS",

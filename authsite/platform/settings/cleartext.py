@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from .definitions import Settings
 from .rules import REFUSED, Rule, subject
-from .service_urls import smtp_server
-from .urls import host_name, host_of, is_loopback
+from .urls import host_name, host_of, is_loopback, smtp_server
 
 
 def unencrypted_rule(attribute: str, what: str) -> Rule:

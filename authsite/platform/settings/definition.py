@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeVar, cast
 
-from .durations import CENTURY, duration
+from .values import CENTURY, duration
 
 T = TypeVar("T")
 PREFIX = "authsite."

@@ -13,13 +13,10 @@ from authsite.platform.runtime import package
 from authsite.platform.runtime.catalogs import compiled
 
 from .definition import PREFIX
-from .definitions import Settings
-from .envfile import env_file_path
+from .definitions import Settings, definition_of_key, documented_key
 from .errors import InvalidSetting
-from .inifile import FILE_KEY, folder_of
-from .lookup import definition_of_key, documented_key
-from .service_urls import sqlite_file
-from .urls import is_file_name
+from .sources import FILE_KEY, env_file_path, folder_of
+from .urls import is_file_name, sqlite_file
 
 MAX_FILES = 20 * 1024 * 1024  # bytes in all: each process keeps them in memory
 TEMPLATES = package.FOLDER / "templates"

@@ -8,25 +8,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from . import service_urls
-from .definitions import DEFINITIONS, Settings
-from .envfile import environment
-from .errors import InvalidSetting, SettingsError
-from .files import exposed, folder_errors, private_paths
-from .inifile import folder_of
-from .lookup import (
+from . import urls as service_urls
+from .definitions import (
     CLIENT_NAME,
+    DEFINITIONS,
     PROVIDER_NAME,
+    Settings,
     documented_key,
     hide_secrets,
     limit_name,
     localized_name,
 )
+from .errors import InvalidSetting, SettingsError
+from .files import exposed, folder_errors, private_paths
 from .providers import callback_error, make_providers
 from .rate_limits import RATE_LIMITS
 from .rules import REFUSED, REQUIRED, START, WARNED, WARNED_LATER
 from .sections import Provider, ProxyClient
-from .sources import SourceValue, read_sources, unknown_variables
+from .sources import SourceValue, environment, folder_of, read_sources, unknown_variables
 from .unsafe_choices import broken_rules
 from .urls import host_of, is_address
 from .values import is_admin

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
+from .definitions import PROVIDER_NAME
 from .errors import InvalidSetting
-from .lookup import PROVIDER_NAME
 from .sections.providers import (
     PRESETS,
     PROVIDER,

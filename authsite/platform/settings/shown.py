@@ -7,15 +7,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from .definitions import DEFINITIONS, Settings
-from .durations import format_duration
-from .envfile import env_file_path, environment
-from .inifile import FILE_KEY, folder_of
-from .lookup import limit_name, normalize
+from .definitions import DEFINITIONS, Settings, limit_name, normalize
 from .rate_limits import RATE_LIMITS
 from .secret import Secret
 from .sections import PROVIDER
-from .sources import SourceValue, read_sources
+from .sources import FILE_KEY, SourceValue, env_file_path, environment, folder_of, read_sources
+from .values import format_duration
 
 HIDDEN = "(hidden)"
 DEFAULT = "default"

@@ -4,15 +4,25 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from importlib.util import find_spec
 
-from .agent_rules import AGENT_RULES
 from .cleartext import password_without_tls, unencrypted, unencrypted_rule
 from .definitions import DEFINITIONS, Settings
-from .durations import format_duration
 from .errors import InvalidSetting
 from .rate_limits import RATE_LIMITS, per_second
-from .relying_party import PASSKEY_RULES
-from .rules import NAMED, REFUSED, REQUIRED, START, WARNED, WARNED_LATER, Level, Rule, subject
+from .rules import (
+    AGENT_RULES,
+    NAMED,
+    PASSKEY_RULES,
+    REFUSED,
+    REQUIRED,
+    START,
+    WARNED,
+    WARNED_LATER,
+    Level,
+    Rule,
+    subject,
+)
 from .secret import is_guessable
+from .values import format_duration
 
 _DAY, _YEAR = timedelta(days=1), timedelta(days=365)
 _LOOSE = 10  # times the default of a limit

@@ -1,9 +1,11 @@
 """Parsers of plain values: from text to a typed value, or ValueError with what is accepted."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date, timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from authsite.platform.runtime.catalogs import LANGUAGES
 from authsite.platform.runtime.lines import NotOneLine, one_line
@@ -321,4 +323,223 @@ def client_id(text: str) -> str:
     """An OAuth client's id: visible ASCII (RFC 6749, appendix A.1)."""
     if not re.fullmatch(r"[!-~]{1,255}", text):
         raise ValueError("give the id that `authsite client create` printed")
+    return text
+
+
+# Durations as they are written in the settings: ``90s``, ``15m``, ``12h``, ``30d``.
+
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_WRITTEN = re.compile(r"([0-9]{1,10})([smhd]?)")
+
+# A century from today, in seconds since 1970, needs more than 32 bits, and far fewer than 64. Its
+# year is one that `datetime` supports.
+CENTURY = timedelta(days=36500)
+
+
+def duration(
+    maximum: timedelta, *, bare_days: bool = False, zero: bool = False
+) -> Callable[[str], timedelta]:
+    """A parser of durations up to ``maximum``.
+
+    With ``bare_days`` a number without a unit means days, as in Apiato's two lifetimes;
+    otherwise it is an error. Zero is an error unless ``zero`` is true. The parser raises
+    `ValueError` with what is accepted.
+    """
+    bare = " (a bare number is days)" if bare_days else ""
+    least = "0 or more" if zero else "more than 0"
+    most = format_duration(maximum)
+    message = f"give a duration such as 90s, 15m, 12h or 30d{bare}: {least}, at most {most}"
+
+    def parse(text: str) -> timedelta:
+        parts = _WRITTEN.fullmatch(text.lower())
+        if parts is None:
+            raise ValueError(message)
+        number, unit = int(parts[1]), parts[2] or ("d" if bare_days else "")
+        if number == 0 and zero:
+            return timedelta()
+        # Compare before making a timedelta, which overflows for large numbers.
+        if not unit or number == 0 or number > maximum / timedelta(**{_UNITS[unit]: 1}):
+            raise ValueError(message)
+        return timedelta(**{_UNITS[unit]: number})
+
+    return parse
+
+
+def duration_or_forever(maximum: timedelta) -> Callable[[str], timedelta | None]:
+    """A parser of durations up to ``maximum``, and of ``forever``, which it returns as None."""
+    return duration_or("forever", maximum)
+
+
+def duration_or(word: str, maximum: timedelta) -> Callable[[str], timedelta | None]:
+    """A parser of durations up to ``maximum``, and of ``word``, which it returns as None."""
+    parse_duration = duration(maximum)
+
+    def parse(text: str) -> timedelta | None:
+        if text.lower() == word:
+            return None
+        try:
+            return parse_duration(text)
+        except ValueError as error:
+            raise ValueError(f"{error}; or {word}") from None
+
+    return parse
+
+
+def format_duration(span: timedelta) -> str:
+    """A duration in the notation of the settings: ``15m``."""
+    seconds = int(span.total_seconds())
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds and seconds % size == 0:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"
+
+
+# The mailbox of a setting: ``address``, or a name and an address (RFC 5322, section 3.4).
+
+
+MAX_NAME = 200  # characters
+_ADDRESS = re.compile(r"[!#-'*+/-9=?A-Z^-~.-]{1,64}@[A-Za-z0-9._-]{1,253}")
+_NAMED = re.compile(r'(?:"((?:[^"\\]|\\.)*)" *|([^"<>@]*))<([^<>\s]+)>')
+_SPECIAL = re.compile(r'[][()<>@,:;.\\"]')  # RFC 5322, section 3.2.3
+
+
+class Mailbox(NamedTuple):
+    """A name, which may be empty, and an address."""
+
+    name: str
+    address: str
+
+    def __str__(self) -> str:
+        if not self.name:
+            return self.address
+        escaped = re.sub(r'([\\"])', r"\\\1", self.name)
+        name = f'"{escaped}"' if _SPECIAL.search(self.name) else self.name
+        return f"{name} <{self.address}>"
+
+
+def mailbox(text: str) -> Mailbox:
+    """The name and the address of ``text``. Raises `ValueError`.
+
+    Quotes around the name are optional, whatever it has: ``Dr. Smith: Co <a@example.org>``.
+    """
+    text = text.strip()
+    parts = _NAMED.fullmatch(text)
+    quoted, plain, address = parts.groups() if parts else (None, "", text)
+    if not _ADDRESS.fullmatch(address):
+        raise ValueError(
+            "give one address: noreply@example.org, My site <noreply@example.org>, or a name in"
+            ' quotes, "My site" <noreply@example.org>'
+        )
+    name = plain.strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+    return Mailbox(single_line(MAX_NAME)(name), address)
+
+
+def mail_address(text: str) -> str:
+    """A sender on one line: ``address`` or ``Name <address>``, with the name quoted if need be."""
+    return str(mailbox(text))
+
+
+# Domains of e-mail addresses in one canonical form: lower case and ASCII (IDNA, RFC 5891).
+
+
+# Names of private networks, which email-validator rejects: it accepts global names only.
+_PRIVATE_DOMAINS = (".localhost", ".local", ".test")
+
+
+def mail_domain(domain: str, local: str = "name") -> str:
+    """The domain of the address ``local@domain``, as SMTP transmits it.
+
+    Raises `ValueError` if the text is not the address of a mailbox.
+    """
+    # The import takes 20 ms, and a process that only guards routes never needs it.
+    from email_validator import EmailNotValidError, validate_email
+
+    # With a global suffix, email-validator checks a private name like any other.
+    domain = unicodedata.normalize("NFC", domain)
+    lowered = domain.lower()
+    private = lowered == "localhost" or lowered.endswith(_PRIVATE_DOMAINS)
+    suffix = ".com" if private else ""
+    try:
+        valid = validate_email(
+            f"{local}@{domain}{suffix}",
+            check_deliverability=False,
+            strict=True,
+            # Stated, since the defaults are globals that a host application may change.
+            allow_quoted_local=False,
+            allow_display_name=False,
+            allow_domain_literal=False,
+            allow_empty_local=False,
+        )
+    except EmailNotValidError as error:
+        raise ValueError(str(error)) from None
+    return str(valid.ascii_domain).removesuffix(suffix).lower()
+
+
+def _domain(text: str) -> str:
+    try:
+        return mail_domain(text)
+    except ValueError as error:
+        raise ValueError(
+            f"give whole domains such as corp.example, separated by spaces; {text!r} is none"
+        ) from error
+
+
+domains = list_of(_domain)
+
+
+# Parsers of the values of *Second factors and passkeys*.
+
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_DOMAIN = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
+_APP_ORIGIN = re.compile(r"android:apk-key-hash:[A-Za-z0-9_-]{43}")
+_SITE_ORIGIN = re.compile(r"(https://[a-z0-9.-]+|http://localhost)(:[0-9]{1,5})?")
+
+# Whether users need a second factor.
+second_factor: Callable[[str], Literal["optional", "required"]] = one_of(
+    "optional", "required", message="give optional or required"
+)
+# What a right password needs where the user has not signed in before.
+unrecognized_login: Callable[[str], Literal["allow", "code"]] = one_of(
+    "allow", "code", message="give allow or code"
+)
+
+
+def factors(text: str) -> tuple[str, ...]:
+    """A list of ``totp`` and ``passkey``, each once; it may be empty."""
+    found = tuple(text.split())
+    if len(set(found)) != len(found) or not {"totp", "passkey"}.issuperset(found):
+        raise ValueError("give a list of totp and passkey, each at most once")
+    return found
+
+
+def day(text: str) -> date:
+    """A day such as ``2027-01-31``."""
+    try:
+        if _DAY.fullmatch(text):
+            return date.fromisoformat(text)
+    except ValueError:
+        pass
+    raise ValueError("give a day such as 2027-01-31")
+
+
+def rp_id(text: str) -> str:
+    """A domain name in lower case; no address, and no port.
+
+    The domain of passkeys (Web Authentication Level 3, relying party identifier).
+    """
+    if not _DOMAIN.fullmatch(text) or text.rpartition(".")[2].isdigit():
+        raise ValueError("give a domain such as example.org, without a scheme, port or path")
+    return text
+
+
+def passkey_origin(text: str) -> str:
+    """The origin of a site or an Android app, as browsers and apps send it."""
+    if not (_APP_ORIGIN.fullmatch(text) or _SITE_ORIGIN.fullmatch(text)):
+        raise ValueError(
+            "give an origin such as https://example.net, without a path,"
+            " or android:apk-key-hash:… with the 43 characters of the hash"
+        )
     return text

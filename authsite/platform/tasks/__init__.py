@@ -58,12 +58,12 @@ def includeme(config: "Configurator") -> None:
     config.add_directive("add_cleanup", add_cleanup)
     config.add_background_task(
         "cleanup",
-        "authsite.platform.tasks.scheduled_cleanup.make_job",
+        "authsite.platform.tasks.cleanup.make_job",
         enabled=services.settings.janitor,
     )
     config.add_background_task(
         "heartbeats",
-        "authsite.platform.tasks.heartbeats.make_job",
+        "authsite.platform.tasks.background.make_job",
         enabled=services.standbys is not None,
     )
     config.add_subscriber(make_at_creation, ApplicationCreated)

@@ -1,18 +1,28 @@
 """Run background tasks on threads, which end with their process, and log their errors."""
 
+import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from enum import Enum
+from functools import partial
 from multiprocessing.util import Finalize
 
+import structlog
 from pyramid.events import ApplicationCreated, NewRequest
 from pyramid.path import DottedNameResolver
+from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 from structlog.typing import FilteringBoundLogger
 
-from authsite.platform.context import Job, Services
+from authsite.platform.context import Context, Job, Services
+from authsite.platform.db import Database
+from authsite.platform.db.engine import behind_pooler
+from authsite.platform.db.standbys import Standbys
+from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime.counters import TASK_SUCCESS, Values
 
@@ -115,3 +125,127 @@ class Attempts:
                 self._log.info(f"{self._name}_recovered")
             self.error = ""
             TASK_SUCCESS.note(self._name)
+
+
+# Locks between all processes on one database: one leader, and one cleanup at a time.
+#
+# On PostgreSQL these are session-level advisory locks, or behind a pooler those of a transaction
+# that stays open; on SQLite locked files beside the database. The operating system or the server
+# releases them when the process ends, also after a crash.
+
+
+class Lock(Enum):
+    """A lock: the number of the advisory lock, and the suffix of the file.
+
+    Migrations have the number 7165218, and `authsite.oauth.clients.wait_for_others` has 7165221.
+    """
+
+    LEADER = 7165219, "duty"  # held by the process that cleans up every hour
+    CLEANUP = 7165220, "round"  # held during a cleanup by the leader or `authsite purge`
+    SEALING = 7165222, "sealing"  # held by the process that seals the audit trail
+    SIGNING_KEYS = 7165223, "keys"  # held by the process that makes or rotates signing keys
+
+    def __init__(self, number: int, suffix: str) -> None:
+        self.number, self.suffix = number, suffix
+
+
+@contextmanager
+def own_connection(database: Database) -> Iterator[Connection]:
+    """A connection in AUTOCOMMIT, outside the pool, so that closing it releases its locks."""
+    with database.autocommit.connect() as connection:
+        connection.detach()
+        yield connection
+
+
+def held(connection: Connection, lock: Lock) -> AbstractContextManager[bool]:
+    """Try to hold ``lock`` for the block, without waiting; yields whether it is held."""
+    if connection.dialect.name == "sqlite":
+        return _hold_file(connection, lock)
+    hold = _hold_in_transaction if behind_pooler(connection) else _hold_in_session
+    return hold(connection, lock)
+
+
+@contextmanager
+def _hold_in_session(connection: Connection, lock: Lock) -> Iterator[bool]:
+    acquired = bool(connection.scalar(select(func.pg_try_advisory_lock(lock.number))))
+    try:
+        yield acquired
+    finally:
+        if acquired:
+            with suppress(SQLAlchemyError):  # a lost connection holds no lock
+                connection.execute(select(func.pg_advisory_unlock(lock.number)))
+
+
+@contextmanager
+def _hold_in_transaction(connection: Connection, lock: Lock) -> Iterator[bool]:
+    with connection.engine.connect() as holder:
+        holder.detach()
+        holder.exec_driver_sql("BEGIN")  # the connection is in AUTOCOMMIT
+        holder.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+        acquired = bool(holder.scalar(select(func.pg_try_advisory_xact_lock(lock.number))))
+        if not acquired:
+            holder.exec_driver_sql("ROLLBACK")
+        yield acquired
+
+
+@contextmanager
+def _hold_file(connection: Connection, lock: Lock) -> Iterator[bool]:
+    database = connection.engine.url.database
+    if not database or database == ":memory:":
+        yield True  # no other process has this database
+        return
+    # The file stays: a process that deleted it could delete one that another has just opened.
+    file = os.open(f"{database}-{lock.suffix}", os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        acquired = True
+    except BlockingIOError:
+        acquired = False
+    try:
+        yield acquired
+    finally:
+        os.close(file)
+
+
+# The transaction of a background task, which is of no request.
+
+
+@contextmanager
+def transaction(services: Services) -> Iterator[Context]:
+    """A context without a request, whose transaction is committed at the end."""
+    settings = services.settings
+    info = RequestInfo(None, "authsite", None, settings.base_url, settings.languages[0])
+    with (
+        Session(services.database.transactional, expire_on_commit=False) as db,
+        db.begin(),
+    ):
+        yield Context(services, lambda: info, lambda: db)
+
+
+# The background task that writes heartbeats, with `database-read-url` (`platform.db.standbys`).
+
+
+log = structlog.get_logger("authsite.standbys")
+
+STOP_TIMEOUT = 1.0  # seconds
+
+
+def make_job(services: Services) -> Job:
+    """The task of a process with standbys."""
+    stop, standbys = threading.Event(), services.standbys
+    if standbys is None:
+        raise ValueError("there are no standbys: set database-read-url, or leave this task out")
+    return Job(partial(run, standbys, stop), stop.set, STOP_TIMEOUT)
+
+
+def run(standbys: Standbys, stop: threading.Event) -> None:
+    """Write heartbeats until ``stop`` is set. Survives every error, and logs each kind once."""
+    attempts = Attempts("heartbeat", log)
+
+    def beat() -> None:
+        with attempts.attempt():
+            standbys.beat()
+
+    with attempts.attempt():
+        standbys.delete_ended()
+    standbys.run(stop, beat)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from authsite.platform.http.api_metadata import Tag
 from authsite.users.account_pages import AccountSection
 
-from . import mails
+from . import service as mails
 from .service import confirm, link, unlink
 
 if TYPE_CHECKING:

@@ -18,13 +18,13 @@ from authsite.platform.settings import Settings
 from authsite.sign_in.errors import PROOF_ERRORS
 from authsite.sign_in.methods.provider import start_url
 from authsite.sign_in.reauthentication import ProofFields
+from authsite.users import identities
 from authsite.users.caller import caller_of
 from authsite.users.errors import UserRequired
-from authsite.users.identities import service as identities
-from authsite.users.identities.models import Identity
+from authsite.users.identities import Identity
 
 from . import service
-from .errors import LastSignInMethod, UnknownClient, UnknownIdentity
+from .service import LastSignInMethod, UnknownClient, UnknownIdentity
 
 _MOMENT = Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
 _NAME = Field(examples=["google"])

@@ -9,9 +9,9 @@ from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
 from authsite.sign_in.reauthentication import ProofFields
 from authsite.sign_in.sessions import cookies
+from authsite.users import identities
 from authsite.users.account_pages import account_form, back, show
 from authsite.users.caller import caller_of
-from authsite.users.identities import service as identities
 
 from . import service
 from .api import UnlinkBody

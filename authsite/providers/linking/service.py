@@ -6,38 +6,111 @@ linking is asked when the browser leaves for the provider.
 
 from uuid import UUID
 
-from authsite.account import active_sessions
+from sqlalchemy.orm import Session
+
+from authsite.account import sessions as active_sessions
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
+from authsite.platform.http.errors import ApiError, FieldError, NotFound, ValidationFailed
+from authsite.platform.i18n import _
+from authsite.platform.mail import outbox
+from authsite.platform.mail.message import MailBuilder, MailContent, MailJob
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
 from authsite.sign_in import pending
 from authsite.sign_in.factors import state
-from authsite.sign_in.factors.policy import is_asked
-from authsite.sign_in.factors.ways_in import can_sign_in
+from authsite.sign_in.factors.policy import can_sign_in, is_asked
 from authsite.sign_in.methods.provider import (
     ProvidedIdentity,
     ProviderFailure,
     ProviderRefused,
 )
+from authsite.sign_in.notices import may_mail_own_address
 from authsite.sign_in.reauthentication import ProofFields, is_recent, require_proof
-from authsite.sign_in.sessions import service as sessions
+from authsite.sign_in.sessions import service as sessions_service
 from authsite.sign_in.sessions.service import RenewedSession
-from authsite.sign_in.unconfirmed_recipient import may_mail_own_address
+from authsite.users import identities
 from authsite.users import service as users
-from authsite.users.account import Account, SignedInUser
+from authsite.users.account import AAL2, PROVIDER, Account, SignedInUser, reaches
 from authsite.users.caller import Caller
 from authsite.users.errors import SignInEnded
-from authsite.users.identities import service as identities
-from authsite.users.identities.models import Identity
-from authsite.users.identities.service import AlreadyLinked, NewIdentity
-from authsite.users.levels import AAL2, PROVIDER, reaches
+from authsite.users.identities import AlreadyLinked, Identity, NewIdentity
+from authsite.users.mails import MAIL_USER, content_for, forgot_page
 from authsite.users.models import User
 
-from . import mails
-from .errors import LastSignInMethod, UnknownIdentity
+# The notices about a linked, a new and an unlinked identity.
+
+
+def send_linked(ctx: Context, recipient: Recipient, identity_id: UUID) -> None:
+    """Enqueue the notice that the signed-in user has linked the identity."""
+    _send(ctx, "identity_linked", recipient, identity_id)
+
+
+def send_new(ctx: Context, recipient: Recipient, identity_id: UUID) -> None:
+    """Enqueue the notice that a first sign-in with the identity was taken as one of the user."""
+    _send(ctx, "identity_new", recipient, identity_id)
+
+
+def send_unlinked(ctx: Context, recipient: Recipient) -> None:
+    """Enqueue the notice that an identity was unlinked; it names those that are left."""
+    _send(ctx, "identity_unlinked", recipient, None)
+
+
+def build_linked(job: MailJob) -> MailContent | None:
+    """The notice, with the provider if the identity is still there; None without the user."""
+    user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
+    if user is None:
+        return None
+    with Session(job.services.database.autocommit) as db:
+        found = db.get(Identity, job.mail.about_id) if job.mail.about_id else None
+        provider = identities.label(job.services.settings, found) if found else None
+    return content_for(user, job, link=forgot_page(job), about=provider)
+
+
+def build_unlinked(job: MailJob) -> MailContent | None:
+    """The notice, with the providers that are left; None if the user was deleted or disabled."""
+    user = MAIL_USER.one(job.services.database, user_id=job.mail.user_id)
+    if user is None:
+        return None
+    left = ", ".join(identities.labels_of(job.services, user.id)) or None
+    return content_for(user, job, link=forgot_page(job), about=left)
+
+
+def _send(ctx: Context, kind: str, recipient: Recipient, identity_id: UUID | None) -> None:
+    new = outbox.NewMail(kind, recipient, about_id=identity_id, names_device=True)
+    outbox.put(ctx, new)
+
+
+BUILDERS: dict[str, MailBuilder] = {
+    "identity_linked": build_linked,
+    "identity_new": build_linked,
+    "identity_unlinked": build_unlinked,
+}
+
+
+# Errors of identities.
+
+
+class UnknownIdentity(NotFound):
+    summary = "No identity of the user has this id: it was removed, or belongs to another user."
+    message = _("There is no such sign-in method, or it was disconnected. Get the list again.")
+
+
+class LastSignInMethod(ApiError):
+    summary = "Without this identity the user could not sign in any more."
+    status = 409
+    code = "last_sign_in_method"
+    message = _(
+        "This is your last way to sign in, so it cannot be disconnected. Set a password first, or "
+        "connect another provider."
+    )
+
+
+class UnknownClient(NotFound):
+    summary = "No client of this name is configured."
+    message = "There is no client of this name. Check the name in the path."
 
 
 def link(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> None:
@@ -64,7 +137,7 @@ def link(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> None:
         return
     record(ctx, Event.PROVIDER_LINKED, user_id=account.id, details=identities.about(provided))
     if notify:
-        mails.send_linked(ctx, Recipient(account.id, account.email), made.id)
+        send_linked(ctx, Recipient(account.id, account.email), made.id)
 
 
 def confirm(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> RenewedSession:
@@ -86,7 +159,7 @@ def confirm(ctx: Context, caller: Caller, provided: ProvidedIdentity) -> Renewed
     if caller.browser_uuid is None:
         raise SignInEnded
     now, since = clock.now(), state.read(ctx, account.id).second_factor_at
-    renewed = sessions.confirm(
+    renewed = sessions_service.confirm(
         ctx,
         account,
         caller.browser_uuid,
@@ -126,7 +199,7 @@ def unlink(ctx: Context, user: SignedInUser, identity_id: UUID | None, given: Pr
     pending.end_begun_with(ctx, account.id, wanted.id)
     began = active_sessions.end_begun_with(ctx, account.id, wanted.id, user.session_id)
     if notify:
-        mails.send_unlinked(ctx, Recipient(account.id, account.email))
+        send_unlinked(ctx, Recipient(account.id, account.email))
     return user.session_id in began
 
 
@@ -169,3 +242,24 @@ def _lock(ctx: Context, account: Account) -> User:
     if row is None:
         raise SignInEnded
     return row
+
+
+# Errors of the forms after a return.
+
+
+class Changed(ApiError):
+    """The account or the identity is not as it was when the page was opened."""
+
+    status = 409
+    code = "changed"
+    message = _("Something has changed since you opened this page. Look at it again.")
+
+
+class WrongPassword(ValidationFailed):
+    """The password is not that of the account; the audit row of the failure is kept."""
+
+    keeps_writes = True
+
+    def __init__(self) -> None:
+        message = _("This is not the password of the account. Enter it again.")
+        super().__init__(details=[FieldError("invalid_password", "password", message)])

@@ -9,17 +9,18 @@ from authsite.sign_in import gate
 from authsite.sign_in.gate import Complete, PendingEnded
 from authsite.sign_in.method import Pending, Wrong
 from authsite.sign_in.methods.passkeys import registration
-from authsite.sign_in.methods.passkeys.errors import InvalidCredential
+from authsite.sign_in.methods.passkeys.registration import InvalidCredential
 from authsite.sign_in.methods.totp import enrollment
 from authsite.sign_in.methods.totp.enrollment import Enrollment
+from authsite.sign_in.sessions import service as sessions
+from authsite.sign_in.sessions.service import BegunSession
 from authsite.users import service as users
 from authsite.users.errors import SignInEnded
 from authsite.users.models import unchanged_since
 
 from . import service
 from .errors import NotOffered
-from .names import TOTP
-from .offers import Proved
+from .policy import TOTP, Proved
 
 
 class Enrolled(NamedTuple):
@@ -99,3 +100,39 @@ def end_others(ctx: Context, done: Complete) -> Complete:
     if changed is None:
         raise PendingEnded
     return gate.under_epoch(done, changed.epoch)
+
+
+# A browser session that begins with a factor that was added at the sign-in.
+
+
+class BegunWithCodes(NamedTuple):
+    """The session that has begun, and the recovery codes if they were made; they are shown once."""
+
+    begun: BegunSession
+    recovery_codes: tuple[str, ...] | None
+
+
+def resume(
+    ctx: Context,
+    pending: Pending,
+    method: str,
+    given: Mapping[str, str],
+    *,
+    former_key: str | None,
+) -> BegunWithCodes | Pending | Wrong:
+    """Add a factor, and begin the session. Raises as `sessions.resume`, and what storing raises."""
+    done = gate.resume(ctx, pending.key, method, given)
+    if not isinstance(done, Complete):
+        return done
+    enrolled = _store(ctx, pending, done, method, given)
+    begun = sessions.enter(ctx, enrolled.done, former_key=former_key)
+    if begun is None:
+        raise gate.PendingEnded
+    return BegunWithCodes(begun, enrolled.recovery_codes)
+
+
+def _store(
+    ctx: Context, pending: Pending, done: Complete, method: str, given: Mapping[str, str]
+) -> Enrolled:
+    store = store_totp if method == TOTP else store_passkey
+    return store(ctx, pending, done, given)

@@ -13,15 +13,13 @@ from sqlalchemy import bindparam, exists, func, literal_column, select
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.mail import outbox
-from authsite.platform.mail.models import OutboxMessage
-from authsite.platform.mail.outbox import Recipient
+from authsite.platform.mail.outbox import OutboxMessage, Recipient
 from authsite.platform.rate_limit import limit_subject
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock
-from authsite.sign_in.models import PendingLogin
 from authsite.sign_in.notices import LINK_LIFETIME
-from authsite.users.account import Account
-from authsite.users.levels import PASSWORD
+from authsite.sign_in.pending import PendingLogin
+from authsite.users.account import PASSWORD, Account
 from authsite.users.models import User
 
 Kind: TypeAlias = Literal[

@@ -4,6 +4,7 @@ Where the user must have a second factor and has none, the page sets one up.
 """
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -11,32 +12,69 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
+from authsite.platform.http import cookies as http_cookies
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Body, Short
+from authsite.platform.http.errors import ApiError, FieldError, ValidationFailed
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import found, go_on, render_page, see_other
 from authsite.platform.http.return_to import forget_next
-from authsite.platform.i18n import duration_words
+from authsite.platform.i18n import _, duration_words
 from authsite.platform.request_state import Request
+from authsite.platform.runtime import clock
 from authsite.sign_in import gate
+from authsite.sign_in.known_address import lead_on_signed_in
 from authsite.sign_in.login_url import login_url
-from authsite.sign_in.method import Pending, Wrong, ways_of, words_of
+from authsite.sign_in.method import Pending, Words, Wrong, ways_of, words_of
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.passkeys import assertion
-from authsite.sign_in.methods.passkeys.credentials import MAX_SIZE
+from authsite.sign_in.methods.passkeys.registration import MAX_SIZE
 from authsite.sign_in.methods.totp import enrollment
 from authsite.sign_in.methods.totp.enrollment import Enrollment
 from authsite.sign_in.pages import FACTOR_PAGE, lead_in
-from authsite.sign_in.pending_cookie import read_key
+from authsite.sign_in.pending import read_key
 from authsite.sign_in.sessions import cookies, service
 from authsite.sign_in.sessions.service import BegunSession
-from authsite.sign_in.signed_in_already import lead_on_signed_in
+from authsite.users.caller import signed_in
 
-from . import browser, choice, enrolling, entering
-from .entering import BegunWithCodes
+from . import enrolling, policy, remembered, state
+from . import service as factors_service
+from .enrolling import BegunWithCodes
 from .errors import InvalidEnrollment
-from .names import MAIL_CODE, PASSKEY
-from .page_errors import FactorMissing, SignInEnded, WrongFactor
+from .policy import MAIL_CODE, PASSKEY
+
+# Errors of the pages on which a second factor is given.
+
+
+class WrongFactor(ValidationFailed):
+    """The second proof was wrong: ``invalid_code``, ``code_used`` or ``invalid_credential``."""
+
+    def __init__(self, words: Words, code: str) -> None:
+        """``words``: of the method; ``code``: that of `Wrong`."""
+        super().__init__(details=[FieldError(code, _field(words), words.after(code))])
+
+
+class FactorMissing(ValidationFailed):
+    """The field of the second proof is empty."""
+
+    def __init__(self, words: Words) -> None:
+        """``words``: of the method."""
+        message = words.missing or words.wrong
+        super().__init__(details=[FieldError("required", _field(words), message)])
+
+
+def _field(words: Words) -> str | None:
+    return "code" if words.label else None
+
+
+class SignInEnded(ApiError):
+    """The pending login has ended, or there is none in this browser."""
+
+    status = 403
+    code = "sign_in_ended"
+    message = _("This took too long, or there were too many attempts. Sign in again.")
+    listed = False
+
 
 ASK = "authsite:templates/login/factor.jinja2"
 CODES = "authsite:templates/factors/codes.jinja2"
@@ -87,7 +125,7 @@ def to_factor(request: Request) -> Response:
 def _asking(request: Request, pending: Pending) -> dict[str, Any]:
     """One of the methods is asked for; the query or the form may name another one."""
     ctx, language = request.authsite.ctx, request.authsite.request_info.language
-    methods = choice.in_order(ctx, pending)
+    methods = policy.in_order(ctx, pending)
     wanted = (request.authsite.form_data or request.GET).get("method")
     shown = wanted if wanted in methods else next(iter(methods), None)
     options = assertion.pending_options(ctx, pending) if shown == PASSKEY else None
@@ -100,7 +138,7 @@ def _asking(request: Request, pending: Pending) -> dict[str, Any]:
         "address": _address(request, pending),
         "passkey_options": options,
         "sent_again": request.GET.get("sent"),
-        "may_remember": browser.may_remember(ctx, pending),
+        "may_remember": remembered.may_remember(ctx, pending),
         "remember_for": duration_words(ctx.settings.remember_factor, language),
     }
 
@@ -161,7 +199,7 @@ def give_factor(request: Request) -> Response:
     if isinstance(done, BegunWithCodes):
         return show_codes_after(request, done)
     if isinstance(done, BegunSession) and form.remember_browser:
-        browser.remember(request, pending, done.user_id)
+        remembered.remember_in_browser(request, pending, done.user_id)
     return lead_in(request, done)
 
 
@@ -170,7 +208,7 @@ def _resume(
 ) -> BegunSession | BegunWithCodes | Pending | Wrong:
     ctx, former_key = request.authsite.ctx, cookies.session_key(request)
     if pending.adds_factor:
-        return entering.resume(ctx, pending, method, proof, former_key=former_key)
+        return enrolling.resume(ctx, pending, method, proof, former_key=former_key)
     return service.resume(ctx, pending.key, method, proof, former_key=former_key)
 
 
@@ -231,3 +269,38 @@ def go_on_after_codes(request: Request) -> Response:
     target = request.authsite.next or route_path(request, "authsite.account.security")
     forget_next(request)
     return go_on(request, target)
+
+
+# What the account pages say before the day from which everybody needs a second factor.
+
+
+SHOWN_AGAIN_AFTER = 24 * 60 * 60  # seconds
+
+
+def factor_day(request: Request) -> date | None:
+    """``request.authsite.factor_day``: the day, for a user without a factor who is to know it.
+
+    None also for a day after "Later".
+    """
+    cfg, caller = request.authsite.settings, signed_in(request)
+    day: date | None = cfg.second_factor_from
+    if cfg.second_factor != "required" or day is None or caller is None or caller.account is None:
+        return None
+    if policy.is_required(cfg, clock.now()) or _is_put_off(request):
+        return None
+    ctx, user_id = request.authsite.ctx, caller.account.id
+    if state.read(ctx, user_id).second_factor_at or factors_service.has_factor(ctx, user_id):
+        return None
+    return day
+
+
+def put_off(request: Request) -> None:
+    """Do not say it in this browser for a day."""
+    name = http_cookies.host_name(request, http_cookies.LATER)
+    http_cookies.write(request, request.response, http_cookies.Cookie(name, "1", SHOWN_AGAIN_AFTER))
+
+
+def _is_put_off(request: Request) -> bool:
+    return (
+        http_cookies.read(request, http_cookies.host_name(request, http_cookies.LATER)) is not None
+    )

@@ -16,22 +16,21 @@ from uuid import UUID
 
 from sqlalchemy import delete, exists, select
 
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import record
+from authsite.platform.audit.service import Cause, record
 from authsite.platform.context import Context
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
-from authsite.sign_in.methods.passkeys.models import Passkey
-from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
+from authsite.sign_in.methods.passkeys.stored import Passkey
+from authsite.sign_in.methods.recovery_codes.service import RecoveryCode
 from authsite.sign_in.methods.totp.models import TotpFactor
 from authsite.users.account import account_of
 from authsite.users.models import User
 
-from . import left as left_factors
 from . import notices, policy, remembered, state
-from .left import Left
-from .names import PASSKEY, TOTP
+from . import service as left_factors
+from .policy import PASSKEY, TOTP
+from .service import Left
 
 LONG_ENOUGH = timedelta(days=7)
 """A recovery removes what is younger, as long as something older is left that asks for a proof."""

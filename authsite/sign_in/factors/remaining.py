@@ -20,13 +20,13 @@ from authsite.platform.context import Context
 from authsite.platform.crypto.keys import KeyRing
 from authsite.platform.crypto.sealed import SealedFormat
 from authsite.platform.runtime import clock
-from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.sign_in.methods.passkeys.stored import Passkey
 from authsite.sign_in.methods.totp.models import TotpFactor
-from authsite.users import agents
-from authsite.users.agents import Agent
+from authsite.users import account
+from authsite.users.account import Agent
 from authsite.users.models import User
 
-from .names import PASSKEY, TOTP
+from .policy import PASSKEY, TOTP
 
 PURPOSE = "remaining factors"
 LIFETIME = timedelta(days=3)
@@ -56,7 +56,7 @@ def list_of(db: Session, user_id: UUID) -> Sequence[Remaining]:
     rows = [(row.id, TOTP, None, row.created_at) for row in db.execute(totp)]
     rows += [(row.id, PASSKEY, row.name, row.created_at) for row in db.execute(passkeys)]
     rows.sort(key=lambda row: row[3])
-    return [Remaining(*row, agents.describe(devices.get(str(row[0])))) for row in rows]
+    return [Remaining(*row, account.describe(devices.get(str(row[0])))) for row in rows]
 
 
 def make_token(ring: KeyRing, user_id: UUID, recovery_version: int) -> str:

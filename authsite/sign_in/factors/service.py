@@ -5,34 +5,86 @@ first locks the row of the user (`lock`), so that concurrent ones follow each ot
 remove the last two factors at once, the second one finds that it removes the last one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, ScalarSelect, bindparam, exists, func, select
+from sqlalchemy.orm import Session
 
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
+from authsite.platform.db import PreparedQuery
 from authsite.platform.runtime import clock
-from authsite.sign_in.methods.passkeys.models import Passkey
+from authsite.sign_in.methods.passkeys.stored import Passkey
 from authsite.sign_in.methods.recovery_codes import service as recovery_codes
-from authsite.sign_in.methods.recovery_codes.service import Codes
+from authsite.sign_in.methods.recovery_codes.service import Codes, RecoveryCode
 from authsite.sign_in.methods.totp.models import TotpFactor
+from authsite.users import identities
 from authsite.users import service as users
 from authsite.users.account import Account
 from authsite.users.errors import SignInEnded
-from authsite.users.identities import service as identities
 from authsite.users.models import User
 
-from . import left as left_factors
 from . import notices, policy, remembered, state
 from .errors import FactorRequired, LastFactor, LastWayIn
-from .left import Left
-from .names import PASSKEY, TOTP
-from .offers import can_keep_secrets
-from .ways_in import can_sign_in
+from .policy import PASSKEY, TOTP, can_keep_secrets, can_sign_in
+
+# What a user has of second factors, and what follows for the user when one was removed.
+
+
+class Left(NamedTuple):
+    """What a user has of factors: the app, and how many passkeys and unused recovery codes.
+
+    Those count, too, that cannot be used at present.
+    """
+
+    totp: bool = False
+    passkeys: int = 0
+    recovery_codes: int = 0
+
+    @property
+    def has_factor(self) -> bool:
+        """Whether there is a second factor or a passkey."""
+        return self.totp or self.passkeys > 0
+
+
+def _number(model: type[Any], *conditions: ColumnElement[bool]) -> ScalarSelect[int]:
+    of_user = model.user_id == bindparam("user_id")
+    return select(func.count()).select_from(model).where(of_user, *conditions).scalar_subquery()
+
+
+_left = select(
+    exists().where(TotpFactor.user_id == bindparam("user_id")).label("totp"),
+    _number(Passkey).label("passkeys"),
+    _number(RecoveryCode, RecoveryCode.used_at.is_(None)).label("recovery_codes"),
+)
+LEFT = PreparedQuery(_left, Left)
+
+
+def find(db: Session, user_id: UUID) -> Left:
+    """What the user has, read in the transaction of ``db``."""
+    return Left(*db.execute(_left, {"user_id": user_id}).one())
+
+
+def has_factor(ctx: Context, user_id: UUID) -> bool:
+    """Whether the user has a second factor or a passkey; read outside any transaction."""
+    found = LEFT.one(ctx.database, user_id=user_id)
+    return found is not None and found.has_factor
+
+
+def after_removal(user: User, left: Left) -> Mapping[str, Any]:
+    """The columns of the user after factors were removed.
+
+    The user's choice for passkeys stays as long as there is a factor.
+    """
+    if not left.has_factor:
+        return {"second_factor_at": None, "factors_since": None, "passkey_after_password": False}
+    asked = left.totp or user.passkey_after_password
+    return {"second_factor_at": user.second_factor_at if asked else None}
+
 
 AFTER_PASSWORD = "after_password"
 """In the audit trail the kind of the switch for passkeys, which has no row."""
@@ -140,7 +192,7 @@ def added(
     took the place of one of its kind. Pending logins and remembered browsers of the user end. To
     end the other sign-ins after a first factor is left to the caller.
     """
-    now, left = clock.now(), left_factors.find(ctx.db, account.id)
+    now, left = clock.now(), find(ctx.db, account.id)
     first = not replaced and left.totp + left.passkeys == 1
     user = lock(ctx, account)
     values: dict[str, Any] = {"factors_since": user.factors_since or now}
@@ -162,13 +214,13 @@ def removed(ctx: Context, account: Account, kind: str, id: UUID, session_id: UUI
     With the last one the recovery codes end. Raises `LastFactor` where the policy requires one, and
     `LastWayIn` where the user could not sign in any more; both roll the deletion back.
     """
-    user, left = lock(ctx, account), left_factors.find(ctx.db, account.id)
+    user, left = lock(ctx, account), find(ctx.db, account.id)
     is_last = not left.has_factor
     if is_last and policy.is_required(ctx.settings, clock.now()):
         raise LastFactor
     if kind == PASSKEY and not can_sign_in(ctx, user, identities.list_of(ctx, user.id)):
         raise LastWayIn
-    state.change(ctx, account.id, left_factors.after_removal(user, left))
+    state.change(ctx, account.id, after_removal(user, left))
     if is_last:
         recovery_codes.end_all(ctx, account.id)
     _record(ctx, Event.FACTOR_REMOVED, account, kind, id, session_id)
@@ -211,7 +263,7 @@ def set_after_password(
 
 
 def _require_factor(ctx: Context, account: Account) -> Left:
-    left = left_factors.find(ctx.db, account.id)
+    left = find(ctx.db, account.id)
     if not left.has_factor:
         raise FactorRequired
     return left

@@ -1,14 +1,17 @@
 """Whether a user is asked for a second factor, and the version that every change raises."""
 
+import uuid
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, bindparam, false, select, update
+from sqlalchemy import ColumnElement, ForeignKey, String, bindparam, false, select, update
+from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
+from authsite.platform.db.base import Base
 from authsite.users.models import User
 
 
@@ -63,3 +66,26 @@ def change(
 def locked_version(ctx: Context, user_id: UUID) -> int | None:
     """The user's ``factor_version`` in the request's transaction, which has locked the row."""
     return ctx.db.scalar(select(User.factor_version).where(User.id == user_id))
+
+
+# The table of remembered browsers.
+
+
+class RememberedBrowser(Base):
+    """A browser that is not asked for a second factor again until ``expires_at``.
+
+    It counts while both versions are still those of its user. Its cookie has the ``id``, sealed.
+    """
+
+    __tablename__ = "remembered_browsers"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    user_id: Mapped[uuid.UUID] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), index=True
+    )
+    factor_version: Mapped[int]
+    recovery_version: Mapped[int]
+    address: Mapped[str | None] = mapped_column(String(45))
+    agent: Mapped[str | None] = mapped_column(String(200))
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]

@@ -15,14 +15,13 @@ from authsite.platform.context import Context
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.rate_limit.recognized import Owner
 from authsite.platform.runtime.counters import LOGINS
-from authsite.sign_in.conditions import Denial, Notify
 from authsite.sign_in.credentials import Credential, check_password, find_credential_of, owner_of
 from authsite.sign_in.failure_reasons import FailureReason
-from authsite.sign_in.gate import Denied, admit
+from authsite.sign_in.gate import Denial, Denied, Notify, admit
 from authsite.sign_in.identifiers import candidates, rate_limit_key
 from authsite.sign_in.method import Method, Pending, Target, Verified
 from authsite.sign_in.notices import send_failed_logins
-from authsite.users.levels import PASSWORD
+from authsite.users.account import PASSWORD
 
 NAME = "password"
 

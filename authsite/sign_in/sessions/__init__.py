@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 from authsite.platform.user_data import UserData
 
 from . import csrf
-from .ended import AT_SESSION_END, AtEnd
-from .last_used_task import make_job
-from .models import BrowserSession
-from .purge import purge
+from .models import BrowserSession, make_job, purge
+from .service import AT_SESSION_END, AtEnd
 
 if TYPE_CHECKING:
     from pyramid.config import Configurator

@@ -64,7 +64,7 @@ def find_active(
 ) -> ActiveBrowserSession | None:
     """The active session whose row has this hash, or None; notes in ``last_used`` that it is used.
 
-    ``row_hash``: see `authsite.sign_in.sessions.keys`. ``idle``: setting `session-idle`.
+    ``row_hash``: see `authsite.sign_in.sessions.service`. ``idle``: setting `session-idle`.
     """
     session = ACTIVE_SESSION.read(reader, key_hash=row_hash)
     if session is None:

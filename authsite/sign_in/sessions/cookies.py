@@ -1,7 +1,7 @@
 """The cookies of a browser session.
 
 The session cookie is for this host alone. With `session-cookie-domain` the guard cookie is added,
-for all hosts of the domain; see `authsite.sign_in.sessions.keys`.
+for all hosts of the domain; see `authsite.sign_in.sessions.service`.
 """
 
 from pyramid.response import Response
@@ -12,8 +12,7 @@ from authsite.platform.request_state import Request
 from authsite.platform.runtime import clock
 
 from .active import ActiveBrowserSession
-from .keys import guard_hash, guard_key, row_hash
-from .service import RenewedSession
+from .service import RenewedSession, guard_hash, guard_key, row_hash
 
 MAX_KEY_LENGTH = 128
 

@@ -20,7 +20,7 @@ from authsite.platform.request_state import Request
 from authsite.users.caller import signed_in
 
 from .cookies import session_key
-from .keys import key_hash
+from .service import key_hash
 
 CODE = "csrf"
 MAX_SEED_LENGTH = 64  # characters

@@ -1,34 +1,115 @@
 """Browser sessions: sign in, renew, end, list."""
 
+import hmac
 import secrets
 import uuid
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from hashlib import sha256
+from typing import Any, NamedTuple, Protocol
+from uuid import UUID
 
 from sqlalchemy import delete, or_, select, update
 
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import record
+from authsite.platform.audit.service import Cause, details_of, record
 from authsite.platform.context import Context
+from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock
-from authsite.sign_in import facts, gate, notices
+from authsite.sign_in import credentials, gate, notices
 from authsite.sign_in.errors import WrongCredentials
 from authsite.sign_in.gate import Complete
 from authsite.sign_in.method import Pending, Target, Wrong
 from authsite.sign_in.methods.mail_code import service as mail_code
 from authsite.sign_in.methods.password import NAME as PASSWORD
 from authsite.users import service as users
-from authsite.users.account import Account
-from authsite.users.identities.models import Identity
-from authsite.users.levels import proved_at
+from authsite.users.account import Account, proved_at
+from authsite.users.identities import Identity
 from authsite.users.models import User, unchanged_since
 
 from .active import ACTIVE_USER
-from .ended import ended
-from .keys import row_hash
 from .models import BrowserSession
+
+# The keys of a browser session: 256 random bits in a cookie, of which its row holds only a hash.
+#
+# Without `session-cookie-domain` a session has one key. With it there are two, since the
+# applications behind forward auth receive the cookie of the domain: the session key opens
+# authsite's own pages, and the guard key opens the rest. Each is derived from the one before::
+#
+#     session key  ->  guard key  ->  hash in the row
+#
+# HMAC-SHA-256 cannot be inverted, so a guard key opens no page of authsite. As both lead to one
+# hash, either cookie finds the row by the same index, and the table needs no further column.
+
+
+_GUARD_KEY = b"authsite guard key"
+_GUARD_HASH = b"authsite hash of a guard key"
+
+
+def key_hash(key: str) -> str:
+    """SHA-256 in hex, which is enough for 256 random bits."""
+    return sha256(_bytes(key)).hexdigest()
+
+
+def guard_key(key: str) -> str:
+    """The guard key of the session with this session key."""
+    return urlsafe_b64encode(hmac.digest(_bytes(key), _GUARD_KEY, sha256)).rstrip(b"=").decode()
+
+
+def guard_hash(key: str) -> str:
+    """The hash in the row of the session with this guard key.
+
+    It is not `key_hash`: without the setting, which may be removed, no guard key is a session key.
+    """
+    return hmac.digest(_bytes(key), _GUARD_HASH, sha256).hex()
+
+
+def row_hash(key: str, *, shared: bool) -> str:
+    """The hash in the row of the session with this session key.
+
+    ``shared``: whether `session-cookie-domain` is set.
+    """
+    return guard_hash(guard_key(key)) if shared else key_hash(key)
+
+
+def _bytes(key: str) -> bytes:
+    return key.encode(errors="replace")
+
+
+# What other packages do when a browser session is ended.
+
+
+class AtEnd(Protocol):
+    """What `config.at_session_end` registers."""
+
+    def __call__(self, ctx: Context, user_id: UUID, session_id: UUID, *, disowned: bool) -> None:
+        """``disowned``: as of `ended`."""
+
+
+AT_SESSION_END = Registered[AtEnd]("functions for the end of a browser session")
+
+
+def ended(
+    ctx: Context,
+    user_id: UUID,
+    session_id: UUID,
+    cause: Cause | None = None,
+    *,
+    disowned: bool = False,
+) -> None:
+    """Note that the row of this session was deleted because a person has ended it.
+
+    ``disowned``: by someone who does not want what was done in it: from another sign-in, or with
+    the identity that began it. Then nothing that comes from the session goes on.
+
+    Call it in the transaction that has deleted the row. Not for a session that was idle or old for
+    too long.
+    """
+    details = details_of(cause, session=str(session_id))
+    record(ctx, Event.SESSION_ENDED, user_id=user_id, details=details)
+    for function in AT_SESSION_END.of(ctx.services).values():
+        function(ctx, user_id, session_id, disowned=disowned)
 
 
 class RenewedSession(NamedTuple):
@@ -149,7 +230,7 @@ def _values(ctx: Context, done: Complete, key: str, *, remember: bool) -> dict[s
         "expires_at": min(expires_at, ends_at or expires_at),
         "address": ctx.request_info.address,
         "agent": ctx.request_info.agent,
-        "facts": facts.pack(done.amr),
+        "facts": credentials.pack(done.amr),
         "auth_at": done.auth_at,
         "recognized": done.recognized,
         "identity_id": done.target.identity_id,
@@ -234,7 +315,7 @@ def confirm(
     ``whole``: this is all that the sign-in rests on, whose ``amr`` and time it becomes; otherwise
     another proof is missing. The session goes on under a new key. Returns None if it has ended.
     """
-    proved = {"facts": facts.pack(amr), "auth_at": at} if whole else {}
+    proved = {"facts": credentials.pack(amr), "auth_at": at} if whole else {}
     return renew_proved(ctx, account, session_id, {"confirmed_at": at, **proved})
 
 
@@ -319,3 +400,26 @@ def _end_former(ctx: Context, key: str) -> None:
     ).one_or_none()
     if former:
         ended(ctx, former.user_id, former.id)
+
+
+# A signed-in user proves again, in the same browser session, to be who they are.
+
+
+def step_up(
+    ctx: Context,
+    account: Account,
+    session_id: uuid.UUID,
+    amr: tuple[str, ...],
+    auth_at: datetime,
+    confirmed_at: datetime | None,
+) -> RenewedSession | None:
+    """Write how and when the user has proved to be who they are, and record it.
+
+    The session goes on under a new key, with the same id. Returns None if it has ended.
+    """
+    values = {"facts": credentials.pack(amr), "auth_at": auth_at, "confirmed_at": confirmed_at}
+    renewed = renew_proved(ctx, account, session_id, values)
+    if renewed is not None:
+        details = {"session": str(session_id), "amr": " ".join(amr)}
+        record(ctx, Event.LOGIN_STEPPED_UP, user_id=account.id, details=details)
+    return renewed

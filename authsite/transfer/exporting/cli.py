@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from authsite.platform.audit.events import Event
-from authsite.platform.command_line.private_output import (
+from authsite.platform.command_line.results import (
     private_output,
     refuse_overwriting,
     whole_private_file,
@@ -21,7 +21,7 @@ from authsite.platform.command_line.shared import (
     session,
 )
 from authsite.platform.settings import Settings
-from authsite.platform.settings.service_urls import sqlite_file
+from authsite.platform.settings.urls import sqlite_file
 
 
 @click.command(
@@ -57,10 +57,10 @@ def export(cfg: Settings, output: Path | None, secrets: bool, schema: bool, as_j
     and recovery codes. Without it, users who move must set up two-step verification again.
     """
     if schema:
-        from . import export, records
+        from . import export
 
         lines = [part.line for part in export.parts_of(described_services())]
-        return click.echo(json.dumps(records.schema(lines), indent=2))
+        return click.echo(json.dumps(export.schema(lines), indent=2))
     if as_json and not output:
         raise click.UsageError("--json prints the numbers of an export to a file: give --output")
     refuse_overwriting([output], [sqlite_file(cfg.database_url.reveal())])

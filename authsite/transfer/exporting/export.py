@@ -7,11 +7,14 @@ through a cursor of the server, so memory does not grow.
 import json
 from base64 import b32encode
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from operator import or_
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 from typing import cast as cast_type
 from uuid import UUID
 
+from pydantic import Field, TypeAdapter
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -24,16 +27,58 @@ from sqlalchemy import (
     type_coerce,
 )
 from sqlalchemy.orm import InstrumentedAttribute as Attribute
+from typing_extensions import TypedDict
 
 from authsite.platform.context import Services
 from authsite.platform.crypto.sealing import Binding, SealingKeys, Unusable
-from authsite.platform.db.autocommit import snapshot_on
 from authsite.platform.db.base import Base, UtcDateTime
 from authsite.platform.db.sealed import SealedText
+from authsite.platform.db.transaction import snapshot_on
 from authsite.platform.runtime import clock
-from authsite.platform.user_data import USER_DATA, Line
+from authsite.platform.user_data import USER_DATA, Line, Moment, exported_line
 
-from . import records
+# The lines of an export, as types: the JSON Schema and the columns that are read follow from
+# them.
+#
+# No line has what tokens, sessions or links are made of.
+
+
+FORMAT = 1
+
+
+@exported_line
+class Head(TypedDict):
+    """The first line."""
+
+    type: Literal["export"]
+    format: Literal[1]
+    """Raised when a field is removed or changes its meaning; new fields may be added."""
+    version: str
+    """The version of authsite."""
+    exported_at: Moment
+    """All lines are as of one moment, shortly after this."""
+    secrets: NotRequired[bool]
+    """Whether the file has second factors and passkeys."""
+
+
+def schema(lines: Sequence[Line]) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a line: the first one, those of ``lines``, or the last one."""
+    any_line: Any = reduce(or_, (line.fields for line in lines), Head) | _end(lines)
+    described = TypeAdapter[Any](Annotated[any_line, Field(discriminator="type")]).json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A line of an export of authsite",
+        **described,
+    }
+
+
+def _end(lines: Sequence[Line]) -> Any:
+    """The type of the last line, which counts the ``lines``."""
+    counts = {line.plural: NotRequired[int] if line.secret else int for line in lines}
+    end = TypedDict("End", {"type": Literal["end"], **counts})  # type: ignore[misc]
+    end.__doc__ = "The last line. A file without it is incomplete."
+    return exported_line(end)
+
 
 FETCHED = 2000  # rows in memory at once
 
@@ -64,7 +109,7 @@ def lines(services: Services, *, secrets: bool = False) -> Iterator[Sequence[str
     """
     head = {
         "type": "export",
-        "format": records.FORMAT,
+        "format": FORMAT,
         "version": version("authsite"),
         "exported_at": clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         "secrets": secrets,

@@ -15,13 +15,10 @@ from sqlalchemy import select
 from authsite.platform.context import Context
 from authsite.platform.http.errors import ApiError
 from authsite.platform.runtime.ids import as_client_id, as_id
-from authsite.users.groups.models import GroupMember
-from authsite.users.groups.reserved import PREFIX
+from authsite.users.groups.labels import PREFIX, GroupMember
 
 from .report import PRESENT, Outcome, Result, refused
-from .row_values import Fault, new_id, reported_id
-from .rows import Row
-from .seen import Seen
+from .rows import Fault, Row, Seen, new_id, reported_id
 from .temporary import look_up, new_table
 
 USERS, CLIENTS, GROUPS = "users", "clients", "groups"  # the names of parts that others hang on

@@ -35,8 +35,7 @@ from authsite.platform.settings.values import OIDC_SCOPES, is_admin
 
 from .before import CLIENTS, Before, client_key
 from .report import PRESENT, Outcome, refused
-from .row_values import ClientDraft, Fault, require_storable, size
-from .rows import Row
+from .rows import ClientDraft, Fault, Row, require_storable, size
 
 _SHA_256 = re.compile(r"[0-9a-f]{64}")
 _CLIENTS = cast(Table, Client.__table__)

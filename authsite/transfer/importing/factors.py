@@ -16,18 +16,15 @@ from authsite.platform.crypto.sealing import Binding
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.lines import as_one_line
 from authsite.sign_in.factors import notices
-from authsite.sign_in.methods.passkeys.models import Passkey
-from authsite.sign_in.methods.passkeys.names import name_of
-from authsite.sign_in.methods.recovery_codes.models import RecoveryCode
-from authsite.sign_in.methods.recovery_codes.service import PURPOSE
+from authsite.sign_in.methods.passkeys.stored import Passkey, name_of
+from authsite.sign_in.methods.recovery_codes.service import PURPOSE, RecoveryCode
 from authsite.sign_in.methods.totp.models import SECRET, TotpFactor
 from authsite.users.account import account_of
 from authsite.users.models import User
 
 from .before import Before, Owner
 from .report import PRESENT, Outcome, refused
-from .row_values import CodeDraft, Fault, PasskeyDraft, TotpDraft, new_id, require_storable
-from .rows import Row
+from .rows import CodeDraft, Fault, PasskeyDraft, Row, TotpDraft, new_id, require_storable
 
 Draft: TypeAlias = TotpDraft | PasskeyDraft | CodeDraft
 ReadFactor: TypeAlias = Callable[[Mapping[str, object]], Draft]

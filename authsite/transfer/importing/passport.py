@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from authsite.oauth.client_secrets import hash_secret, scheme_of
 from authsite.oauth.models import BROWSER, CLIENT_TYPES, CODE_TYPES, NATIVE, SERVER
 
-from .row_values import ClientDraft, Fault, UserDraft, flag, moment, required, text
+from .rows import ClientDraft, Fault, UserDraft, flag, moment, required, text
 
 USERS, CLIENTS = "users", "oauth_clients"
 # Secrets of Passport: 40 letters and digits. 40 hexadecimal digits are a SHA-1 hash.

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TextIO, get_args
 from uuid import UUID
 
-from .row_values import Fault
-from .rows import Row
+from .rows import Fault, Row
 
 Result = Literal["imported", "present", "refused"]
 PRESENT = "was imported before"

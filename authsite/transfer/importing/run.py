@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeAlias
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from authsite.platform.context import Context
-from authsite.platform.db.conflicts import RETRIES, is_conflict, pause
 from authsite.platform.db.engine import without_time_limit
+from authsite.platform.db.failures import RETRIES, is_conflict, pause
 
 from .report import Outcome
 from .rows import Row

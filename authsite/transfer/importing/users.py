@@ -22,8 +22,7 @@ from authsite.users.service import find_reserved
 
 from .before import USERS, Before, user_key
 from .report import PRESENT, Outcome, refused
-from .row_values import FactorDraft, Fault, UserDraft, new_id, require_storable, size
-from .rows import Row
+from .rows import FactorDraft, Fault, Row, UserDraft, new_id, require_storable, size
 
 MAX_SOURCE_ID = 255  # characters
 

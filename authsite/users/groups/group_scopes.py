@@ -10,15 +10,17 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
 from sqlalchemy import Select, bindparam, literal_column, select
+from sqlalchemy.orm import Session
 
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import is_admin
-from authsite.users.levels import LEVELS, reaches
+from authsite.users.account import LEVELS, reaches
+from authsite.users.errors import LastOwner
+from authsite.users.models import User
 
-from .models import Group, GroupMember
-from .reserved import RESERVED
+from .labels import OWNER, RESERVED, Group, GroupMember
 
 
 class Holder(NamedTuple):
@@ -167,3 +169,36 @@ def _is_for_administrators(settings: Settings, holder: Holder) -> bool:
     """Whether ``holder`` may have scopes of administrators: by its client and its level."""
     client = str(holder.client_id) in settings.admin_clients
     return client and reaches(holder.acr, settings.admin_acr)
+
+
+# An installation keeps an owner: a member of ``authsite:owner`` who is enabled.
+
+
+def require_another(db: Session, user_id: uuid.UUID) -> None:
+    """Call this before a user is disabled, deleted or removed from the owners.
+
+    Raises `LastOwner` if the user is the only enabled owner. The rows of all owners stay locked
+    until the transaction ends, so that two of them cannot go at the same time.
+    """
+    member = GroupMember.user_id == user_id, GroupMember.group_name == OWNER
+    if db.scalar(select(GroupMember.user_id).where(*member)) is None:
+        return
+    # In one order, against deadlocks. SQLite, whose transaction has the write lock, ignores it.
+    db.execute(
+        select(User.id)
+        .where(User.id.in_(select(GroupMember.user_id).where(GroupMember.group_name == OWNER)))
+        .order_by(User.id)
+        .with_for_update(key_share=True)
+    )
+    # A separate statement: it reads what other transactions have committed before the lock.
+    if set(db.scalars(enabled_owners())) == {user_id}:
+        raise LastOwner
+
+
+def enabled_owners() -> Select[uuid.UUID]:
+    """The ids of the owners who are enabled."""
+    return (
+        select(User.id)
+        .join(GroupMember, GroupMember.user_id == User.id)
+        .where(GroupMember.group_name == OWNER, User.disabled_at.is_(None))
+    )

@@ -9,17 +9,121 @@ added when the labels are read, so that a new value counts from the first reques
 """
 
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
 
-from sqlalchemy import or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, or_, select, update
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
+from authsite.platform.audit.models import Detail
+from authsite.platform.db.base import Base
 from authsite.platform.settings import Settings
-from authsite.users.levels import LEVELS, reaches
+from authsite.users.account import LEVELS, reaches
 from authsite.users.models import User
 
-from .models import Group, GroupMember
-from .reserved import RESERVED, is_reserved
+# Tables of groups, of their members, and of changes that are being applied to these.
+
+
+class Group(Base):
+    """A group that an administrator has created; the reserved ones have no row.
+
+    ``scopes``: the scopes that it gives to its members, separated by spaces. ``require_acr``: the
+    authentication context class that a sign-in must have for it (RFC 9470).
+    """
+
+    __tablename__ = "groups"
+
+    name: Mapped[str] = mapped_column(String(32), primary_key=True)
+    title: Mapped[str] = mapped_column(String(100))
+    require_acr: Mapped[str | None] = mapped_column(String(64))
+    scopes: Mapped[str] = mapped_column(String(1024), default="")
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+
+class GroupMember(Base):
+    """A user is in a group. The reserved groups have members too, so the name is not a foreign key.
+
+    ``users.labels`` has the same names, for queries that must not join this table.
+    """
+
+    __tablename__ = "group_members"
+    __table_args__ = (Index(None, "group_name", "user_id"),)  # the members of a group by id
+
+    user_id: Mapped[uuid.UUID] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), primary_key=True
+    )
+    group_name: Mapped[str] = mapped_column(String(32), primary_key=True, index=True)
+    created_at: Mapped[datetime]
+
+
+class GroupChange(Base):
+    """A change of a group, or its deletion, that has not come to all of its members yet.
+
+    ``deletes``: the group is deleted, and the members leave it. ``lost``: the scopes that members
+    may have lost, separated by spaces. ``relabel``: their labels must be written. ``after``: the
+    id of the last member that the change has come to. ``member_count``: how many there were when
+    it began; ``done_count``: how many it has come to. ``cause``: who changed the group, and why.
+    """
+
+    __tablename__ = "group_changes"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
+    group_name: Mapped[str] = mapped_column(String(32))
+    deletes: Mapped[bool]
+    lost: Mapped[str] = mapped_column(Text)
+    relabel: Mapped[bool]
+    after: Mapped[uuid.UUID | None]
+    member_count: Mapped[int]
+    done_count: Mapped[int] = mapped_column(default=0)
+    cause: Mapped[dict[str, Detail]] = mapped_column(JSON)
+    created_at: Mapped[datetime]
+
+
+# The reserved groups, whose members are the administrators, and the scopes that these bind.
+#
+# Their names, titles and scopes are defined here and nowhere else. There is no other word for
+# what an administrator may do.
+
+
+PREFIX = "authsite:"
+OWNER = "authsite:owner"
+
+
+class ReservedGroup(NamedTuple):
+    """A group that exists in every installation."""
+
+    title: str
+    scopes: tuple[str, ...]
+
+
+def _scopes(action: str, objects: str) -> tuple[str, ...]:
+    return tuple(f"admin:{each}:{action}" for each in objects.split())
+
+
+_VIEWER = _scopes("read", "users sessions factors limits clients groups audit mail health")
+_SUPPORT = (*_VIEWER, *_scopes("write", "sessions mail limits factors"))
+_SECURITY = (
+    *_SUPPORT,
+    *_scopes("write", "users invitations"),
+    *_scopes("read", "settings exports"),
+)
+_OWNER = (*_SECURITY, *_scopes("write", "clients groups"))
+
+RESERVED: Mapping[str, ReservedGroup] = {
+    "authsite:viewer": ReservedGroup("Viewers", _VIEWER),
+    "authsite:support": ReservedGroup("Support", _SUPPORT),
+    "authsite:security": ReservedGroup("Security", _SECURITY),
+    OWNER: ReservedGroup("Owners", _OWNER),
+}
+ADMIN_SCOPES = frozenset(_OWNER)
+"""All scopes that begin with ``admin:``. A ``write`` includes the ``read`` of the same object."""
+
+
+def is_reserved(name: str) -> bool:
+    """Whether no group of this name can be created: it begins with ``authsite:``."""
+    return name.startswith(PREFIX)
 
 
 def shown(labels: str | None, acr: str | None, admin_acr: str) -> tuple[str, ...]:
@@ -100,3 +204,28 @@ def _levels(labels: str | None, admin_acr: str) -> Iterator[tuple[str, str | Non
     for each in (labels or "").split():
         name, _, required = each.partition("=")
         yield name, admin_acr if is_reserved(name) else required or None
+
+
+# Who is in which group.
+
+
+def groups_of(db: Session, user_id: uuid.UUID) -> Sequence[str]:
+    """The names of the groups of a user, in their order."""
+    return db.scalars(
+        select(GroupMember.group_name)
+        .where(GroupMember.user_id == user_id)
+        .order_by(GroupMember.group_name)
+    ).all()
+
+
+def existing_groups_of(db: Session, user_id: uuid.UUID) -> Sequence[str]:
+    """`groups_of` without the groups that were deleted, which their members leave later."""
+    return db.scalars(
+        select(GroupMember.group_name)
+        .outerjoin(Group, Group.name == GroupMember.group_name)
+        .where(
+            GroupMember.user_id == user_id,
+            or_(Group.name.is_not(None), GroupMember.group_name.in_(RESERVED)),
+        )
+        .order_by(GroupMember.group_name)
+    ).all()

@@ -4,7 +4,7 @@ from sqlalchemy import update
 
 from authsite.platform.runtime import clock
 from authsite.platform.tasks.cleanup import steps
-from authsite.users.groups.reserved import ADMIN_SCOPES
+from authsite.users.groups.labels import ADMIN_SCOPES
 from authsite.users.models import User
 from tests.support import administrators
 

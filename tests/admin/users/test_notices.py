@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import func, select
 
-from authsite.platform.mail.models import OutboxMessage
+from authsite.platform.mail.outbox import OutboxMessage
 from tests.admin.acting import path_of
 from tests.admin.test_matrix import ROLES
 from tests.support import administrators

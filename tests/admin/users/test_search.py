@@ -6,14 +6,14 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
-from authsite.admin import limited_reading
-from authsite.admin.administrator import COMMAND, Administrator
+from authsite.admin import lists
 from authsite.admin.errors import InvalidCursor, SearchTooWide
+from authsite.admin.guard import COMMAND, Administrator
 from authsite.admin.users import search as module
 from authsite.admin.users.search import Wanted, count, search
 from authsite.groups import members
 from authsite.platform.runtime import clock
-from authsite.users.groups.models import Group
+from authsite.users.groups.labels import Group
 from authsite.users.models import User
 from tests.support.acting import acting
 
@@ -162,13 +162,13 @@ def test_a_cursor_is_of_one_list_and_one_caller(ctx, people):
 
 
 def test_a_search_that_takes_too_long_is_refused(ctx, people, monkeypatch):
-    monkeypatch.setattr(limited_reading, "LIMIT", 0.1)
-    monkeypatch.setattr(limited_reading, "STEPS", 1)
+    monkeypatch.setattr(lists, "LIMIT", 0.1)
+    monkeypatch.setattr(lists, "STEPS", 1)
     endless = (
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000)"
         " SELECT count(*) FROM n"
     )
-    with pytest.raises(SearchTooWide), limited_reading.limited(ctx) as db:
+    with pytest.raises(SearchTooWide), lists.limited(ctx) as db:
         db.connection().exec_driver_sql(endless)
     monkeypatch.undo()
     assert len(search(ctx, COMMAND, Wanted()).rows) == 4

@@ -3,7 +3,7 @@
 import pytest
 
 from authsite.oauth.oidc.availability import is_on, is_on_with
-from authsite.oauth.oidc.issuer import issuer_of
+from authsite.oauth.oidc.id_tokens import issuer_of
 from authsite.platform.settings import SettingsError, load, load_at_start, new_sealing_key
 from tests.oidc.keys.conftest import services_of
 from tests.support.site import SECRET

@@ -13,10 +13,9 @@ from sqlalchemy import select, update
 from authsite.oauth.models import Client
 from authsite.oauth.oidc.errors import NotOurIdToken
 from authsite.oauth.oidc.id_tokens import claims_of, sign
-from authsite.oauth.oidc.keys.models import SigningKey
-from authsite.oauth.oidc.keys.pairs import new_pair
 from authsite.oauth.oidc.keys.ring import ring_of, signer_in
 from authsite.oauth.oidc.keys.scheduled import keep_keys
+from authsite.oauth.oidc.keys.stored import SigningKey, new_pair
 from tests.oidc.keys.conftest import ISSUER, another_process, services_of
 from tests.support.acting import acting
 from tests.support.described import Described

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 from sqlalchemy import select, update
 
 from authsite.cli import authsite
-from authsite.oauth.oidc.keys.models import SigningKey
 from authsite.oauth.oidc.keys.ring import ring_of
 from authsite.oauth.oidc.keys.rotation import alone
+from authsite.oauth.oidc.keys.stored import SigningKey
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.settings import new_sealing_key
 from tests.oidc.keys.conftest import services_of

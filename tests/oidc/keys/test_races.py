@@ -7,10 +7,10 @@ from threading import Barrier, Thread
 import pytest
 from sqlalchemy import select
 
-from authsite.oauth.oidc.keys.models import SigningKey
 from authsite.oauth.oidc.keys.ring import ring_of
 from authsite.oauth.oidc.keys.rotation import alone
 from authsite.oauth.oidc.keys.scheduled import keep_keys
+from authsite.oauth.oidc.keys.stored import SigningKey
 from authsite.platform.runtime import clock
 from tests.oidc.keys.conftest import ISSUER, another_process
 from tests.support.site import SECRET

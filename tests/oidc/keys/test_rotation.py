@@ -9,7 +9,6 @@ from sqlalchemy import select, text
 from structlog.testing import capture_logs
 
 from authsite.oauth.oidc.id_tokens import sign
-from authsite.oauth.oidc.keys.models import SigningKey
 from authsite.oauth.oidc.keys.ring import ring_of
 from authsite.oauth.oidc.keys.rotation import (
     RotationRefused,
@@ -20,6 +19,7 @@ from authsite.oauth.oidc.keys.rotation import (
     transaction,
 )
 from authsite.oauth.oidc.keys.scheduled import Waits, keep_keys, run
+from authsite.oauth.oidc.keys.stored import SigningKey
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock

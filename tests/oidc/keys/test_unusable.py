@@ -5,12 +5,12 @@ from sqlalchemy import select
 
 from authsite.oauth.oidc.errors import SigningUnavailable
 from authsite.oauth.oidc.id_tokens import claims_of, sign
-from authsite.oauth.oidc.keys.models import SigningKey
 from authsite.oauth.oidc.keys.ring import require_signers, ring_of
 from authsite.oauth.oidc.keys.rotation import RotationRefused, alone, rotate
 from authsite.oauth.oidc.keys.scheduled import keep_keys
+from authsite.oauth.oidc.keys.stored import SigningKey
 from authsite.platform.runtime import clock
-from authsite.platform.tasks.transaction import transaction
+from authsite.platform.tasks.background import transaction
 from tests.oidc.keys.conftest import ISSUER, another_process, services_of
 from tests.support.acting import acting
 

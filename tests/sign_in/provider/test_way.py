@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 from sqlalchemy import func, select
 
-from authsite.platform.stored_requests.models import StoredRequest
+from authsite.platform.stored_requests import StoredRequest
 from tests.support.site import SECRET
 
 

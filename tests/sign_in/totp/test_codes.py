@@ -5,8 +5,14 @@ from datetime import UTC, datetime, timedelta
 import pyotp
 import pytest
 
-from authsite.sign_in.methods.totp import codes
-from authsite.sign_in.methods.totp.codes import Parameters, code_at, matching_step, read, step_at
+from authsite.sign_in.methods.totp import enrollment
+from authsite.sign_in.methods.totp.enrollment import (
+    Parameters,
+    code_at,
+    matching_step,
+    read,
+    step_at,
+)
 
 SEED = b"12345678901234567890"
 SEEDS = {
@@ -67,11 +73,11 @@ def test_a_clock_that_is_40_seconds_off(ahead, seconds, accepted):
 def test_all_three_codes_are_computed_whichever_it_is(monkeypatch):
     computed = []
 
-    def counting(secret, step, own=codes.OWN):
+    def counting(secret, step, own=enrollment.OWN):
         computed.append(step)
         return code_at(secret, step, own)
 
-    monkeypatch.setattr(codes, "code_at", counting)
+    monkeypatch.setattr(enrollment, "code_at", counting)
     now = step_at(NOW)
     for code in (code_at(SEED, now - 1), code_at(SEED, now), "000000"):
         computed.clear()

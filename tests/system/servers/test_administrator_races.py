@@ -11,13 +11,12 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from authsite.groups import administrators as roles
-from authsite.platform.audit.cause import Cause
-from authsite.sign_in.facts import pack
+from authsite.platform.audit.service import Cause
+from authsite.sign_in.credentials import pack
 from authsite.sign_in.sessions.models import BrowserSession
-from authsite.users.groups import owners
-from authsite.users.groups.labels import names
-from authsite.users.groups.reserved import ADMIN_SCOPES
-from authsite.users.locks import lock_all
+from authsite.users.account import lock_all
+from authsite.users.groups import group_scopes
+from authsite.users.groups.labels import ADMIN_SCOPES, names
 from authsite.users.models import User
 from tests.support import administrators, databases
 from tests.support.extent import ALL, volume
@@ -71,7 +70,7 @@ def token(two, email, scope):
 
 def enabled_owners(two):
     with two.site.db() as db:
-        return set(db.scalars(owners.enabled_owners()))
+        return set(db.scalars(group_scopes.enabled_owners()))
 
 
 def demote(_two, server, by, other):

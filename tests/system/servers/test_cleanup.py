@@ -15,7 +15,7 @@ from authsite.platform.audit.models import AuditEvent
 from authsite.platform.db import open_database
 from authsite.platform.db.batches import ROWS
 from authsite.platform.runtime import clock
-from authsite.platform.tasks.leader import Lock, held, own_connection
+from authsite.platform.tasks.background import Lock, held, own_connection
 from tests.support import databases
 from tests.support.servers import authsite, write_ini
 
@@ -24,7 +24,7 @@ QUIET = {**os.environ, "AUTHSITE_ENV_FILE": os.devnull}
 HOLDER = """
 import sys, time
 from authsite.platform.db import open_database
-from authsite.platform.tasks.leader import Lock, held, own_connection
+from authsite.platform.tasks.background import Lock, held, own_connection
 database = open_database(sys.argv[1])
 with own_connection(database) as connection, held(connection, Lock.CLEANUP) as ours:
     print(ours, flush=True)
@@ -36,9 +36,9 @@ WORKER = """
 import signal, sys
 from multiprocessing.util import _exit_function
 from authsite.server import worker
-from authsite.platform.tasks import cleanup, scheduled_cleanup
+from authsite.platform.tasks import cleanup
 cleanup.REST, cleanup.LONGEST_REST = 1e9, 600
-scheduled_cleanup.make_job.__defaults__ = (scheduled_cleanup.Waits(first=(0, 0)),)
+cleanup.make_job.__defaults__ = (cleanup.Waits(first=(0, 0)),)
 signal.signal(signal.SIGTERM, lambda *_: (_exit_function(), sys.exit(0)))
 worker.application()
 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # as the event loop does when it runs

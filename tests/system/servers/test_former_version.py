@@ -12,7 +12,7 @@ import tarfile
 
 import pytest
 
-from authsite.platform.db import migrate, open_database, upgrades
+from authsite.platform.db import migrate, open_database
 from tests.support import newer
 from tests.support.commands import CHECKOUT
 from tests.support.servers import authsite, serving, write_ini
@@ -94,10 +94,10 @@ def test_a_version_that_knows_no_second_migration_says_so_and_finishes_the_upgra
     assert (
         f"{newer.REVISION}, newer than this version of authsite ({migrate.head()})" in done.stdout
     )
-    assert upgrades.former_revision(database) == migrate.head()
+    assert migrate.former_revision(database) == migrate.head()
     done = authsite("db", "upgrade", "--finish", ini=ini)
     assert (done.returncode, "finished" in done.stdout) == (0, True)
-    assert upgrades.former_revision(database) is None
+    assert migrate.former_revision(database) is None
     database.dispose()
 
 

@@ -7,7 +7,7 @@ import time
 import pytest
 from structlog.testing import capture_logs
 
-from authsite.checks.production import production_findings
+from authsite.checks.arrival import production_findings
 from authsite.platform.mail.transports import TemporaryFailure, Unreachable
 from authsite.platform.settings import load
 from tests.conftest import need

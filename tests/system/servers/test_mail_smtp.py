@@ -4,12 +4,8 @@ import time
 
 import pytest
 
-from authsite.platform.mail.transports import (
-    PermanentFailure,
-    TemporaryFailure,
-    Unreachable,
-    smtp_connection,
-)
+from authsite.platform.mail.transports import PermanentFailure, TemporaryFailure, Unreachable
+from authsite.platform.mail.transports import smtp as smtp_connection
 from authsite.platform.settings import load
 from tests.support.certificates import make_certificate, server_context
 from tests.support.mails import send_one, text_of

@@ -13,11 +13,11 @@ from joserfc import jwt
 from joserfc.jwk import KeySet
 from sqlalchemy import update
 
-from authsite.oauth.oidc.keys.models import SigningKey
 from authsite.oauth.oidc.keys.ring import KEEP
 from authsite.oauth.oidc.keys.rotation import alone, rotate
+from authsite.oauth.oidc.keys.stored import SigningKey
 from authsite.platform.runtime import clock
-from authsite.platform.tasks.transaction import transaction
+from authsite.platform.tasks.background import transaction
 from tests.support.codes import CALLBACK, VERIFIER, application, code_of, session_of
 from tests.support.extent import ALL
 from tests.system.servers.test_code_races import signed_in_pair

@@ -28,7 +28,7 @@ PARENT = """
 import os, signal
 from authsite.monitoring.workers import metrics_folder
 from authsite.server import worker
-from authsite.server.failure import failure_in
+from authsite.server.worker import failure_in
 with metrics_folder() as folder:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     child = os.fork()

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from authsite.platform.http.body_values import MAX_BODY
+from authsite.platform.http.bodies import MAX_BODY
 from authsite.platform.runtime.slots import THREADS
 from tests.support import databases, echo_server
 from tests.support.servers import serving, write_ini

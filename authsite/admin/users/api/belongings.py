@@ -1,35 +1,176 @@
 """What belongs to a user: sign-ins, tokens, factors, limits, mails, events, all stored data."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from pydantic import Field
 from pyramid.response import Response
 from pyramid.view import view_config
+from typing_extensions import TypedDict
 
-from authsite.account.bodies import ExportAnswer
+from authsite.account.api import ExportAnswer
 from authsite.admin.audit.api import EventsAnswer
-from authsite.admin.audit.rows import facts as event_facts
+from authsite.admin.audit.service import facts as event_facts
 from authsite.admin.audit.service import list_events
-from authsite.admin.bodies import ReasonBody
+from authsite.admin.confirming import ReasonBody
 from authsite.admin.errors import InvalidCursor, Outranked, PermissionMissing, UnknownObject
 from authsite.admin.guard import administrator_of
 from authsite.admin.judges import Before, of_reason
+from authsite.admin.lists import LINK, ListQuery, add_link, answer, query_of
 from authsite.admin.mail.api import MailsAnswer
-from authsite.admin.queries import LINK, ListQuery, add_link, answer, query_of
-from authsite.admin.users import access, actions, detail, judges
+from authsite.admin.users import actions, detail, judges
 from authsite.platform.audit.service import Filter
 from authsite.platform.context import Context
-from authsite.platform.http.api_metadata import Operation, View
-from authsite.platform.mail.listed import facts as mail_facts
+from authsite.platform.http.api_metadata import Operation, View, response_body
+from authsite.platform.mail.outbox import facts as mail_facts
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
 from authsite.users.models import User
 
-from .accounts import acting, noticed, reason_of, user_of
-from .belonging_bodies import FactorsAnswer, LimitsAnswer, SessionsAnswer, TokensAnswer
-from .bodies import FactorPath, SessionPath, ShownUserAnswer, TokenPath, UserPath, shown
+from .accounts import (
+    FactorPath,
+    SessionPath,
+    ShownUserAnswer,
+    TokenPath,
+    UserPath,
+    acting,
+    noticed,
+    reason_of,
+    shown,
+    user_of,
+)
+
+# The bodies of responses about what belongs to a user.
+
+
+_Id = Annotated[str, Field(examples=["5b6f3c0e-8f0c-4c8e-9f57-2f1d0f0a9d11"])]
+_Moment = Annotated[
+    str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-01-31T09:30:00Z"])
+]
+
+
+class NamedTokenAnswer(TypedDict):
+    """A personal access token of a sign-in."""
+
+    id: _Id
+    """Its id."""
+    name: Annotated[str, Field(examples=["deployment"])]
+    """Its name."""
+
+
+class UserSessionAnswer(TypedDict):
+    """A sign-in."""
+
+    id: _Id
+    """Its id."""
+    kind: Literal["browser", "app"]
+    """In a browser, or of an application with tokens."""
+    client: Annotated[str | None, Field(examples=["Web shop"])]
+    """The name of the application."""
+    address: Annotated[str | None, Field(examples=["192.0.2.7"])]
+    """The client address of the last use."""
+    agent: str | None
+    """The header User-Agent of the last use."""
+    created: _Moment
+    """When the user signed in."""
+    last_used: _Moment
+    """When it was last used."""
+    acr: Annotated[str, Field(examples=["aal2"])]
+    """The level of the sign-in."""
+    amr: Annotated[list[str], Field(examples=[["pwd", "otp"]])]
+    """How the user signed in."""
+    auth_time: int | None
+    """When the user last proved to be who they are, in Unix seconds."""
+    tokens: list[NamedTokenAnswer]
+    """The personal access tokens that were created in it."""
+
+
+@response_body("The sign-ins of a user.")
+class SessionsAnswer(TypedDict):
+    """All of them."""
+
+    data: list[UserSessionAnswer]
+    """By the last use; at most 100."""
+    next: None
+    """There is no next part."""
+
+
+class UserTokenAnswer(TypedDict):
+    """A personal access token, without the token itself."""
+
+    id: _Id
+    """Its id."""
+    name: Annotated[str, Field(examples=["deployment"])]
+    """Its name."""
+    scope: Annotated[str, Field(examples=["reports:read"])]
+    """What it is for."""
+    created: _Moment
+    """When it was created."""
+    expires: _Moment
+    """When it ends."""
+    last_used: _Moment | None
+    """When it was last used; null: never."""
+
+
+@response_body("The active personal access tokens of a user.")
+class TokensAnswer(TypedDict):
+    """All of them."""
+
+    data: list[UserTokenAnswer]
+    """The newest first."""
+    next: None
+    """There is no next part."""
+
+
+class FactorAnswer(TypedDict):
+    """A second factor or passkey."""
+
+    id: _Id
+    """Its id."""
+    kind: Literal["totp", "passkey"]
+    """An authenticator app or a passkey."""
+    name: str | None
+    """The name of a passkey."""
+    created_at: _Moment
+    """When it was added."""
+    last_used_at: _Moment | None
+    """When it was last used; null: never."""
+
+
+@response_body("The second factors and passkeys of a user.")
+class FactorsAnswer(TypedDict):
+    """All of them."""
+
+    data: list[FactorAnswer]
+    """The oldest first."""
+    next: None
+    """There is no next part."""
+
+
+class LimitAnswer(TypedDict):
+    """A counter."""
+
+    limit: Annotated[str, Field(examples=["login-account"])]
+    """The name of the limit."""
+    count: int
+    """How often it was counted."""
+    expires_at: _Moment
+    """When it ends."""
+    seconds: int
+    """How long it still counts."""
+
+
+@response_body("The limits that count for a user.")
+class LimitsAnswer(TypedDict):
+    """All of them."""
+
+    data: list[LimitAnswer]
+    """Those that count now."""
+    next: None
+    """There is no next part."""
+
 
 _USER = "authsite.admin.api.users"
 _ERRORS = (UnknownObject, Outranked)
@@ -89,7 +230,7 @@ def end_sessions(request: Request) -> Response:
 @_end("session", "sessions:write")
 @Operation("End one sign-in of a user", {204: None}, path=SessionPath, errors=_ERRORS)
 def end_session(request: Request) -> Response:
-    access.end_session(*acting(request), _part(request, "sid"), reason_of(request))
+    actions.end_session(*acting(request), _part(request, "sid"), reason_of(request))
     return _done(request)
 
 
@@ -109,7 +250,7 @@ def tokens(request: Request) -> dict[str, Any]:
     "Revoke all personal access tokens of a user", {204: None}, path=UserPath, errors=_ERRORS
 )
 def revoke_tokens(request: Request) -> Response:
-    access.revoke_tokens(*acting(request), reason_of(request))
+    actions.revoke_tokens(*acting(request), reason_of(request))
     return _done(request)
 
 
@@ -118,7 +259,7 @@ def revoke_tokens(request: Request) -> Response:
     "Revoke one personal access token of a user", {204: None}, path=TokenPath, errors=_ERRORS
 )
 def revoke_token(request: Request) -> Response:
-    access.revoke_token(*acting(request), _part(request, "tid"), reason_of(request))
+    actions.revoke_token(*acting(request), _part(request, "tid"), reason_of(request))
     return _done(request)
 
 
@@ -148,7 +289,7 @@ def factors(request: Request) -> dict[str, Any]:
     errors=_FACTORS,
 )
 def end_factors(request: Request) -> Response:
-    access.reset_factors(*acting(request), reason_of(request))
+    actions.reset_factors(*acting(request), reason_of(request))
     return _done(request)
 
 
@@ -171,7 +312,7 @@ def end_factors(request: Request) -> Response:
 )
 def reset_factors(request: Request) -> ShownUserAnswer:
     ctx, by, user = acting(request)
-    access.reset_factors(ctx, by, user, reason_of(request))
+    actions.reset_factors(ctx, by, user, reason_of(request))
     ctx.db.refresh(user)
     return shown(ctx, user)
 
@@ -184,7 +325,7 @@ def reset_factors(request: Request) -> ShownUserAnswer:
     errors=_FACTORS,
 )
 def end_factor(request: Request) -> Response:
-    access.remove_factor(*acting(request), _part(request, "fid"), reason_of(request))
+    actions.remove_factor(*acting(request), _part(request, "fid"), reason_of(request))
     return _done(request)
 
 
@@ -208,7 +349,7 @@ def limits(request: Request) -> dict[str, Any]:
     errors=_ERRORS,
 )
 def lift_limits(request: Request) -> Response:
-    access.lift_limits(*acting(request), reason_of(request))
+    actions.lift_limits(*acting(request), reason_of(request))
     return _done(request)
 
 
@@ -253,7 +394,7 @@ def events(request: Request) -> dict[str, Any]:
     errors=(*_ERRORS, PermissionMissing("admin:exports:read"), TooManyAttempts(60)),
 )
 def export(request: Request) -> dict[str, Any]:
-    return access.export_data(*acting(request))
+    return actions.export_data(*acting(request))
 
 
 def _whole(

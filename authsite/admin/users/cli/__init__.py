@@ -2,7 +2,7 @@
 
 import click
 
-from . import account, changes, factors, mail_code
+from . import account, factors
 from .invite import invite
 
 
@@ -16,16 +16,16 @@ for _command in (
     invite,
     account.list_,
     account.show,
-    changes.update,
-    changes.set_email,
-    changes.confirm,
-    changes.set_password,
+    account.update,
+    account.set_email,
+    account.confirm,
+    account.set_password,
     factors.factors,
     factors.reset_factors,
-    mail_code.mail_code,
-    changes.sign_out,
-    changes.disable,
-    changes.enable,
+    factors.mail_code,
+    account.sign_out,
+    account.disable,
+    account.enable,
     account.limits,
     account.export,
     account.delete,

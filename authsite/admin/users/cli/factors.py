@@ -4,10 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from authsite.platform.command_line.results import Facts, result_command
-from authsite.platform.command_line.shared import examples, required_reason_option, transaction
+from authsite.platform.command_line.results import Facts, Listing, result_command
+from authsite.platform.command_line.shared import (
+    examples,
+    reason_option,
+    required_reason_option,
+    transaction,
+)
 from authsite.platform.settings import Settings
-from authsite.users.command_line import find, named, user_argument
+from authsite.users.listing import find, named, user_argument
 
 from .shared import facts_of
 
@@ -47,12 +52,12 @@ def reset_factors(cfg: Settings, email_or_id: str, reason: str) -> Facts:
     For a user who has lost all of them. All sign-ins end; the user gets a notice, and signs in with
     the password. Make sure first who asks for it: an attacker may call as well.
     """
-    from authsite.admin.administrator import COMMAND
-    from authsite.admin.users import access
+    from authsite.admin.guard import COMMAND
+    from authsite.admin.users import actions
 
     with transaction(cfg) as ctx:
         found = find(ctx.db, email_or_id)
-        removed = access.reset_factors(ctx, COMMAND, found, reason)
+        removed = actions.reset_factors(ctx, COMMAND, found, reason)
         ctx.db.refresh(found)
     done: dict[str, object] = {
         "removed_totp": removed.totp,
@@ -74,8 +79,8 @@ def _factors_of(ctx: "Context", user: "User") -> dict[str, Any]:
     from sqlalchemy import select
 
     from authsite.platform.runtime.clock import rfc3339
-    from authsite.sign_in.factors import left, remembered
-    from authsite.sign_in.methods.passkeys.models import Passkey
+    from authsite.sign_in.factors import remembered, service
+    from authsite.sign_in.methods.passkeys.stored import Passkey
     from authsite.sign_in.methods.totp.models import TotpFactor
 
     totp = ctx.db.scalars(select(TotpFactor).where(TotpFactor.user_id == user.id)).one_or_none()
@@ -105,7 +110,7 @@ def _factors_of(ctx: "Context", user: "User") -> dict[str, Any]:
             }
             for each in passkeys
         ],
-        "recovery_codes": left.find(ctx.db, user.id).recovery_codes,
+        "recovery_codes": service.find(ctx.db, user.id).recovery_codes,
         "remembered_browsers": remembered.count(ctx, user.id),
     }
 
@@ -134,3 +139,60 @@ def _shown(data: dict[str, Any]) -> dict[str, Any]:
         used = each["last_used_at"] or "never"
         shown[f"passkey_{number}"] = f"{each['name']}, since {each['created_at']}, used {used}"
     return shown
+
+
+# ``authsite user mail-code``
+
+
+COLUMNS = {
+    "code": "code",
+    "for": "for",
+    "asked for": "began_at",
+    "until": "expires_at",
+    "address": "address",
+    "device": "device",
+}
+
+
+@click.command(
+    "mail-code",
+    epilog=examples(
+        "authsite user mail-code ann@example.com",
+        "authsite user mail-code ann@example.com --reason 'first owner, no mail server yet'",
+    ),
+)
+@user_argument
+@reason_option
+@result_command
+def mail_code(cfg: Settings, email_or_id: str, reason: str | None) -> Listing:
+    """Print the codes that a user would get by mail.
+
+    For a user who waits for one on the login page, or before a change of the account, while no mail
+    arrives: such as the first owner. With the code, the browser that has asked for it signs in: so
+    make sure first that it is the user's. The audit trail has it.
+    """
+    from authsite.platform.audit.service import Cause
+    from authsite.platform.runtime.clock import rfc3339
+    from authsite.sign_in.methods.mail_code import service
+    from authsite.users import account
+
+    with transaction(cfg) as ctx:
+        found = find(ctx.db, email_or_id)
+        codes = service.reveal(ctx, found, Cause("command", reason=reason))
+    if not codes:
+        raise click.ClickException(
+            f"no code for {named(found)} is waited for: let the user sign in until the page asks "
+            "for the code from the mail, and run this again within ten minutes"
+        )
+    rows = [
+        {
+            "code": each.code,
+            "for": "a change" if each.of_session else "a sign-in",
+            "began_at": rfc3339(each.began_at),
+            "expires_at": rfc3339(each.expires_at),
+            "address": each.address,
+            "device": account.in_words(each.agent),
+        }
+        for each in codes
+    ]
+    return Listing("codes", rows, len(rows), COLUMNS, empty="")

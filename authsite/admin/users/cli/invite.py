@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from authsite.groups.cli.shared import by_command, errors_as_lines
+from authsite.groups.cli import by_command, errors_as_lines
 from authsite.platform.command_line.results import Listing, result_command
 from authsite.platform.command_line.shared import examples, reason_option, session
 from authsite.platform.settings import Settings
@@ -40,7 +40,7 @@ def invite(
     open invitation is not sent a second time. If an address is wrong, no one is invited.
     """
     from authsite.invitations import service
-    from authsite.invitations.shown import shown
+    from authsite.invitations.service import shown
 
     given = [*emails, *(_lines(file) if file else ())]
     addresses = list(dict.fromkeys(each for each in given if each))

@@ -8,12 +8,10 @@ from pyramid.i18n import TranslationString
 from pyramid.response import Response
 
 from authsite.admin import confirming
-from authsite.admin.administrator import Administrator, reserved_groups
 from authsite.admin.confirming import NO_NOTICE, Confirmation
 from authsite.admin.errors import UnknownObject
-from authsite.admin.guard import administrator_of
-from authsite.admin.rank import require_rank
-from authsite.admin.users import actions, subject
+from authsite.admin.guard import Administrator, administrator_of, require_rank, reserved_groups
+from authsite.admin.users import actions, detail
 from authsite.oauth.administering import administering_clients
 from authsite.platform.addresses import shown
 from authsite.platform.context import Context
@@ -21,7 +19,7 @@ from authsite.platform.http.address import route_path
 from authsite.platform.i18n import _
 from authsite.platform.request_state import Request
 from authsite.platform.runtime.ids import as_id
-from authsite.users.groups.reserved import OWNER
+from authsite.users.groups.labels import OWNER
 from authsite.users.models import User
 
 Notice = Literal["user", "anyone", "address", "none", "link"]
@@ -35,7 +33,7 @@ Values = Callable[[Request, User], Mapping[str, Any]]
 
 def user_of(request: Request) -> User:
     """The user whose page this is. Raises `UnknownObject`."""
-    return subject.find(request.authsite.ctx, request.matchdict["id"])
+    return detail.find(request.authsite.ctx, request.matchdict["id"])
 
 
 def acting(request: Request) -> tuple[Context, Administrator, User]:

@@ -16,8 +16,7 @@ from authsite.platform.db.transaction import is_open_in_thread
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock
 
-from .pairs import ALGORITHMS, read_key
-from .stored import StoredKey, all_keys, binding_of, longest_lifetime
+from .stored import ALGORITHMS, StoredKey, all_keys, binding_of, longest_lifetime, read_key
 
 if TYPE_CHECKING:
     from joserfc.jwk import ECKey, RSAKey

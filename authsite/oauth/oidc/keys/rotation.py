@@ -5,7 +5,7 @@ clients that keep our keys for a day know it long before it signs.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -17,19 +17,21 @@ from authsite.platform.crypto.sealing import Unusable
 from authsite.platform.db import Database
 from authsite.platform.db.engine import without_time_limit
 from authsite.platform.runtime import clock
-from authsite.platform.tasks.leader import Lock, held, own_connection
-from authsite.platform.tasks.transaction import transaction
+from authsite.platform.tasks.background import Lock, held, own_connection, transaction
 
-from .pairs import ALGORITHMS, new_pair
 from .stored import (
+    ALGORITHMS,
     State,
     StoredKey,
     add,
+    all_keys,
     binding_of,
     delete_key,
     keys_in_transaction,
+    longest_lifetime,
     make_current,
     make_previous,
+    new_pair,
 )
 
 # Clients keep our keys for up to a day, and other processes publish a new one after a minute.
@@ -193,3 +195,41 @@ def _refuse_early(ctx: Context, current: StoredKey, following: StoredKey, now: d
             f"clients may not know the next {following.alg} key before {clock.rfc3339(known_at)}:"
             " try again then, or give --now if the present key must not sign any more"
         )
+
+
+# The signing keys as an operator sees them.
+
+
+_ORDER: dict[State, int] = {"current": 0, "next": 1, "previous": 2}
+
+
+class InspectedKey(NamedTuple):
+    """One key. ``usable``: its private part opens; None for a previous key, which has none."""
+
+    kid: str
+    alg: str
+    state: State
+    usable: bool | None
+    published: bool
+    created_at: datetime
+    current_at: datetime | None
+    previous_at: datetime | None
+
+
+def inspect(services: Services) -> Sequence[InspectedKey]:
+    """All keys, of each algorithm first the one that signs. Raises SQLAlchemy's errors."""
+    now, longest = clock.now(), longest_lifetime(services.database, services.settings)
+    found = [
+        InspectedKey(
+            kid=each.kid,
+            alg=each.alg,
+            state=each.state,
+            usable=None if each.state == "previous" else opens(services, each),
+            published=each.is_published(now, longest),
+            created_at=each.created_at,
+            current_at=each.current_at,
+            previous_at=each.previous_at,
+        )
+        for each in all_keys(services.database)
+    ]
+    return sorted(found, key=lambda k: (ALGORITHMS.index(k.alg), _ORDER[k.state]))

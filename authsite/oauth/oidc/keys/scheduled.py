@@ -13,12 +13,11 @@ import structlog
 
 from authsite.platform.context import Context, Job, Services
 from authsite.platform.runtime import clock
-from authsite.platform.tasks.background import Attempts
-from authsite.platform.tasks.transaction import transaction
+from authsite.platform.tasks.background import Attempts, transaction
 
-from .pairs import ALGORITHMS
 from .ring import ring_of
 from .rotation import alone, complete, is_due, rotate, unusable_keys
+from .stored import ALGORITHMS
 
 log = structlog.get_logger("authsite.keys")
 

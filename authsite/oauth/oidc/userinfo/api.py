@@ -8,8 +8,8 @@ from typing_extensions import TypedDict
 
 from authsite.oauth.api import reject_query
 from authsite.oauth.errors import ParametersInQuery
-from authsite.oauth.oidc.claims import user_claims
 from authsite.oauth.oidc.errors import SigningUnavailable
+from authsite.oauth.oidc.id_tokens import user_claims
 from authsite.oauth.oidc.keys.ring import require_signers
 from authsite.platform.context import Context
 from authsite.platform.http.api_metadata import Operation, response_body

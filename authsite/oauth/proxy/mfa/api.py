@@ -10,11 +10,11 @@ from pyramid.view import view_config
 from authsite.oauth.api import TokenAnswer
 from authsite.oauth.errors import InvalidGrant, InvalidScope
 from authsite.oauth.mfa.api import PasskeyOptionsAnswer
-from authsite.oauth.mfa.errors import MethodNotOffered, MfaRequired, MissingProof, PasskeysOff
+from authsite.oauth.mfa.service import MethodNotOffered, MfaRequired, MissingProof, PasskeysOff
 from authsite.oauth.parameters import CREDENTIAL, MFA_TOKEN, Credential, TokenText
 from authsite.oauth.proxy import service
 from authsite.oauth.proxy.api import CLIENT_ERRORS, COOKIES, ClientPath, logged_in
-from authsite.oauth.proxy.errors import ForeignOrigin
+from authsite.oauth.proxy.service import ForeignOrigin
 from authsite.platform.http.api_metadata import Operation
 from authsite.platform.http.bodies import Body, MaybeEmpty, Token
 from authsite.platform.rate_limit.errors import TooManyAttempts

@@ -10,6 +10,6 @@ def includeme(config: "Configurator") -> None:
     """The background task that seals."""
     config.add_background_task(
         "audit-sealing",
-        "authsite.platform.audit.seals.scheduled.make_job",
+        "authsite.platform.audit.seals.sealing.make_job",
         enabled=config.registry["authsite"].settings.janitor,
     )

@@ -18,9 +18,8 @@ from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
 
-from .keys import AuditKeys, audit_keys
 from .proofs import is_ours, is_purged, late_mac_of
-from .seal import Seal
+from .seal import AuditKeys, Seal, audit_keys
 from .stored import SEALS, late_acceptances, late_seals, moment_of
 from .table import read_segment, seal_of_row, seals_with_ids
 

@@ -5,8 +5,7 @@ import hmac
 from authsite.platform.crypto.keys import Key
 from authsite.platform.runtime import clock
 
-from .keys import AuditKeys
-from .seal import NO_MAC, Seal, Segment, line
+from .seal import NO_MAC, AuditKeys, Seal, Segment, line
 from .stored import moment_text
 
 

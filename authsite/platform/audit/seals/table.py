@@ -7,9 +7,8 @@ from sqlalchemy import Connection, func, insert, select
 
 from authsite.platform.runtime import clock
 
-from .keys import AuditKeys
 from .proofs import is_ours
-from .seal import Seal, Segment, line
+from .seal import AuditKeys, Seal, Segment, line
 from .stored import SEALS, events_after, is_moment, moment_of, seal_rows, seal_text
 
 CHUNK = 1000  # events that one statement reads

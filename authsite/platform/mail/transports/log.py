@@ -7,8 +7,8 @@ which writes plain lines to the console and does not propagate to the applicatio
 import logging
 from pathlib import Path
 
-from authsite.platform.mail.copies import prune
 from authsite.platform.mail.message import Mail
+from authsite.platform.mail.pages import prune
 
 from . import BeforeSend, Transport
 from .file import writer

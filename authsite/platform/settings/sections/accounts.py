@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from authsite.platform.settings import urls, values
 from authsite.platform.settings.definition import optional, setting
-from authsite.platform.settings.durations import CENTURY, duration, duration_or
 from authsite.platform.settings.secret import Secret, strong_secrets
+from authsite.platform.settings.values import CENTURY, duration, duration_or
 
 
 @dataclass(frozen=True, kw_only=True)

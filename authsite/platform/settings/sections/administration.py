@@ -6,8 +6,7 @@ from typing import Literal
 
 from authsite.platform.settings import admin_values, values
 from authsite.platform.settings.definition import setting
-from authsite.platform.settings.durations import duration
-from authsite.platform.settings.values import Network
+from authsite.platform.settings.values import Network, duration
 
 
 @dataclass(frozen=True, kw_only=True)

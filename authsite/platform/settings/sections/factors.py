@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
-from authsite.platform.settings import factor_values, values
+from authsite.platform.settings import values
 from authsite.platform.settings.definition import optional, setting
-from authsite.platform.settings.durations import duration
+from authsite.platform.settings.values import duration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,19 +14,19 @@ class SecondFactors:
     """Second factors and passkeys."""
 
     factors: tuple[str, ...] = setting(
-        factor_values.factors,
+        values.factors,
         "totp passkey",
         text="Which [second factors](second-factors.md) users can add: a list of `totp`"
         " (authenticator apps) and `passkey`. Those that were added before are still asked for.",
     )
     second_factor: Literal["optional", "required"] = setting(
-        factor_values.second_factor,
+        values.second_factor,
         "optional",
         text="Whether users must have a second factor: `optional`, or `required`, see"
         " `second-factor-from`. One that a user has added is always asked for.",
     )
     second_factor_from: date | None = optional(
-        factor_values.day,
+        values.day,
         text="The day (`2027-01-31`, from 00:00 UTC) from which `second-factor = required` holds."
         " Before it, users without a second factor see a notice. By default it holds at once.",
     )
@@ -37,13 +37,13 @@ class SecondFactors:
         " Such a sign-in has the level `aal1`. `0` for never.",
     )
     passkey_rp_id: str | None = optional(
-        factor_values.rp_id,
+        values.rp_id,
         text="The domain that [passkeys](passkeys.md) belong to: the host of `base-url`, or a"
         " parent of all its hosts. By default the host of the first `base-url`. With another value"
         " all passkeys of before are lost.",
     )
     passkey_origins: tuple[str, ...] = setting(
-        values.list_of(factor_values.passkey_origin),
+        values.list_of(values.passkey_origin),
         "",
         text="List of further origins that may use the passkeys: sites (`https://example.net`),"
         " which are published in `/.well-known/webauthn`, and apps"
@@ -56,7 +56,7 @@ class SecondFactors:
         " `off`.",
     )
     unrecognized_login: Literal["allow", "code"] = setting(
-        factor_values.unrecognized_login,
+        values.unrecognized_login,
         "allow",
         text="What a right password needs in a browser and from an address that the user has not"
         " signed in with before: nothing (`allow`), or a code that is mailed (`code`), unless the"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from authsite.platform.settings import mailboxes, service_urls, values
+from authsite.platform.settings import urls, values
 from authsite.platform.settings.definition import optional, setting
 from authsite.platform.settings.secret import Secret
 
@@ -26,13 +26,13 @@ class Mail:
     )
     # `load` replaces localhost by the host of base-url.
     mail_from: str = setting(
-        mailboxes.mail_address,
+        values.mail_address,
         "no-reply@localhost",
         text="Sender: `noreply@example.org` or `My site <noreply@example.org>`; quotes around the"
         " name are optional. The default has the host of `base-url`, if that is a name.",
     )
     smtp_url: Secret = setting(
-        service_urls.smtp_url,
+        urls.smtp_url,
         "smtp://localhost:25",
         secret=True,
         text="The mail server of the driver `smtp`: `smtp://user:password@host:port` or"
@@ -41,7 +41,7 @@ class Mail:
         " Percent-encode `@`, `:`, `/`, `?`, `#` and `%` in user and password.",
     )
     smtp_helo: str | None = optional(
-        service_urls.smtp_helo,
+        urls.smtp_helo,
         text="The name with which authsite greets the mail server: a host name that the DNS knows,"
         " or an address in brackets. By default the host of `base-url`.",
     )

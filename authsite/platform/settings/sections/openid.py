@@ -6,7 +6,7 @@ from typing import Literal
 
 from authsite.platform.settings import agent_values, urls, values
 from authsite.platform.settings.definition import optional, setting
-from authsite.platform.settings.durations import duration
+from authsite.platform.settings.values import duration
 
 _LEAST_ROTATION = timedelta(days=2)
 _parse_rotation = duration(timedelta(days=3650), zero=True)

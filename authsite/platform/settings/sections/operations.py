@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from authsite.platform.settings import admin_values, service_urls, values
+from authsite.platform.settings import admin_values, urls, values
 from authsite.platform.settings.definition import optional, setting
-from authsite.platform.settings.durations import CENTURY, duration_or_forever
 from authsite.platform.settings.secret import Secret, audit_keys, key_in_hex, strong_secret
-from authsite.platform.settings.values import Network
+from authsite.platform.settings.values import CENTURY, Network, duration_or_forever
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +36,7 @@ class Operations:
         " there. For a [moving day](moving.md#moving-day), and for offices.",
     )
     limits_storage: Secret = setting(
-        service_urls.limits_storage,
+        urls.limits_storage,
         "database",
         secret=True,
         text="Where limits are counted: `database`, `memory` (each process for itself) or"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from authsite.platform.settings import urls, values
 from authsite.platform.settings.definition import SESSION, optional, setting
-from authsite.platform.settings.domains import domains
+from authsite.platform.settings.values import domains
 
 # The settings that may have a value for each language, with the text of `<key>.<language>`.
 LOCALIZED = {

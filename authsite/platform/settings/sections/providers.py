@@ -8,9 +8,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from authsite.platform.settings import provider_values, urls, values
 from authsite.platform.settings.definition import METADATA, PREFIX, Definition
-from authsite.platform.settings.domains import domains
-from authsite.platform.settings.durations import CENTURY, duration
 from authsite.platform.settings.secret import Secret
+from authsite.platform.settings.values import CENTURY, domains, duration
 
 Preset: TypeAlias = Literal["google", "microsoft", "github", "gitlab", "oidc"]
 TENANT = "{tenantid}"  # in the issuer that Microsoft Entra's common endpoints announce

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from authsite.platform.settings import service_urls, values
+from authsite.platform.settings import urls, values
 from authsite.platform.settings.definition import required, setting
-from authsite.platform.settings.durations import duration
 from authsite.platform.settings.secret import Secret, sealing_keys, strong_secrets
+from authsite.platform.settings.values import duration
 
 _MISSING_SECRET = (
     "run `authsite init`, which writes one to the environment file, or put the"
@@ -53,7 +53,7 @@ class Storage:
         " makes it the first `sealing-key` with `--finish`.",
     )
     database_url: Secret = setting(
-        service_urls.database_url,
+        urls.database_url,
         "sqlite:///var/authsite.sqlite",
         secret=True,
         text="The database: `sqlite:///path` or `postgresql://user:password@host/database`;"
@@ -62,7 +62,7 @@ class Storage:
         " availability](high-availability.md#a-postgresql-that-fails-over).",
     )
     database_read_url: tuple[Secret, ...] = setting(
-        service_urls.read_urls,
+        urls.read_urls,
         "",
         secret=True,
         text="Standbys of `database-url` on PostgreSQL that guards, forward auth and introspection"

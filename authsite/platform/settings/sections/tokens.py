@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from authsite.platform.settings import values
 from authsite.platform.settings.definition import LIFETIME, PREFIX, Definition, optional, setting
-from authsite.platform.settings.durations import CENTURY, duration
 from authsite.platform.settings.secret import Secret, client_secret
+from authsite.platform.settings.values import CENTURY, duration
 
 CLIENT = {
     "id": Definition(

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from authsite.platform.crypto.keys import Keys
 from authsite.platform.crypto.sealed import SealedFormat
-from authsite.platform.runtime.typed import typed_code
+from authsite.platform.runtime.lines import typed_code
 
 ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"
 LENGTH = 8

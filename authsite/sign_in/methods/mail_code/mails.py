@@ -8,10 +8,9 @@ from uuid import UUID
 from sqlalchemy import bindparam, literal_column, select
 
 from authsite.platform.db import Database, PreparedQuery
-from authsite.platform.mail.builder import MailBuilder, MailContent, MailJob, own_link
-from authsite.sign_in.models import PendingLogin
-from authsite.sign_in.pending import MAX_FAILURES
-from authsite.users.levels import PASSWORD
+from authsite.platform.mail.message import MailBuilder, MailContent, MailJob, own_link
+from authsite.sign_in.pending import MAX_FAILURES, PendingLogin
+from authsite.users.account import PASSWORD
 from authsite.users.mails import MAIL_USER, content_for
 
 from . import codes

@@ -5,11 +5,17 @@ outbox without a recipient.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
-from authsite.platform.audit.service import pseudonym
+from sqlalchemy import select
+
+from authsite.platform.audit.events import Event
+from authsite.platform.audit.service import Cause, pseudonym, record
 from authsite.platform.context import Context
 from authsite.platform.db import after_commit
+from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.i18n import _
 from authsite.platform.mail import outbox
 from authsite.platform.mail.outbox import NO_RECIPIENT, Recipient
@@ -18,12 +24,13 @@ from authsite.platform.rate_limit.recognized import Owner
 from authsite.platform.runtime import clock
 from authsite.sign_in import gate, pending
 from authsite.sign_in.credentials import find_credential_of, owner_of, owner_of_user
-from authsite.sign_in.factors.names import MAIL_CODE
+from authsite.sign_in.factors.policy import MAIL_CODE, SoFar, find_missing
 from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.identifiers import candidates, normalized_key, rate_limit_key
 from authsite.sign_in.method import Method, Pending, Target, Verified, Words, Wrong
-from authsite.users.account import Account
-from authsite.users.levels import EMAIL
+from authsite.sign_in.pending import MAX_FAILURES, PendingLogin
+from authsite.users.account import EMAIL, Account, account_of
+from authsite.users.models import User, user_of
 
 from . import codes
 
@@ -205,3 +212,80 @@ def put(ctx: Context, row_id: UUID, account: Account | None, kind: str = "sign_i
         names_device=True,
     )
     outbox.put(ctx, mail)
+
+
+# Errors of a form that takes a code by mail.
+
+
+class WrongCode(ValidationFailed):
+    """The code is wrong."""
+
+    def __init__(self) -> None:
+        message = _("This code is wrong. Enter the one from the latest e-mail: eight letters.")
+        super().__init__(details=[FieldError("invalid_code", "code", message)])
+
+
+class CodeEnded(ValidationFailed):
+    """The code was used, tried too often or requested in another browser, or is too old."""
+
+    def __init__(self) -> None:
+        message = _("The code no longer works here. Open the link in the e-mail instead.")
+        super().__init__(details=[FieldError("expired", "code", message)])
+
+
+# The mailed codes of a user that still count, for an operator whose mails do not arrive.
+
+
+class WaitingCode(NamedTuple):
+    """A code, when and where it was asked for, and whether for a change in a sign-in."""
+
+    code: str
+    of_session: bool
+    began_at: datetime
+    expires_at: datetime
+    address: str | None
+    agent: str | None
+
+
+def reveal(ctx: Context, user: User, cause: Cause) -> list[WaitingCode]:
+    """The codes of sign-ins that wait for one, and of changes of a signed-in user, newest first.
+
+    The codes are those of the mails, sent or not. A person who has one and the browser signs in as
+    the user: so it is recorded, unless there is none.
+    """
+    query = (
+        select(PendingLogin)
+        .join(User, user_of(PendingLogin))
+        .where(
+            PendingLogin.user_id == user.id,
+            PendingLogin.expires_at > clock.now(),
+            PendingLogin.failures < MAX_FAILURES,
+        )
+        .order_by(PendingLogin.created_at.desc(), PendingLogin.id)
+    )
+    found = [
+        WaitingCode(
+            codes.code_of(ctx.services.keys, row.id),
+            row.session_id is not None,
+            row.created_at,
+            row.expires_at,
+            row.address,
+            row.agent,
+        )
+        for row in ctx.db.scalars(query)
+        if row.session_id is not None or _waits(ctx, user, row)
+    ]
+    if found:
+        details = cause.details(codes=str(len(found)))
+        record(ctx, Event.LOGIN_CODE_SHOWN, user_id=user.id, details=details)
+    return found
+
+
+def _waits(ctx: Context, user: User, row: PendingLogin) -> bool:
+    """Whether the sign-in goes on with a mailed code; one with another factor does not."""
+    if row.factor_version != user.factor_version:
+        return False
+    factors = FactorState(user.second_factor_at, user.factor_version)
+    so_far = SoFar(tuple(row.amr.split()), factors, row.recognized, row.unrecognized)
+    missing = find_missing(ctx, account_of(user), so_far)
+    return missing is not None and NAME in missing.methods

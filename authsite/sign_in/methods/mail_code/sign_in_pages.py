@@ -11,11 +11,10 @@ from authsite.platform.http.errors import FieldError, ValidationFailed
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import found
 from authsite.platform.request_state import Request
-from authsite.sign_in.known_address import keep_address
+from authsite.sign_in.known_address import keep_address, lead_on_signed_in
 from authsite.sign_in.login_url import login_url
 from authsite.sign_in.method import Target
 from authsite.sign_in.pages import LOGIN, lead_in, login_form
-from authsite.sign_in.signed_in_already import lead_on_signed_in
 from authsite.sign_in.wording import wording
 
 from . import service as mail_code

@@ -25,28 +25,25 @@ from authsite.platform.i18n import _
 from authsite.platform.rate_limit.recognized import Owner
 from authsite.platform.runtime import clock
 from authsite.platform.runtime.counters import LOGINS
-from authsite.platform.settings.relying_party import RelyingParty, relying_party
+from authsite.platform.settings.rules import RelyingParty, relying_party
 from authsite.sign_in.credentials import owner_of_user
-from authsite.sign_in.factors import names, notices
-from authsite.sign_in.factors.offers import Proved
+from authsite.sign_in.factors import notices, policy
+from authsite.sign_in.factors.policy import Proved
 from authsite.sign_in.factors.state import FactorState
 from authsite.sign_in.failure_reasons import FailureReason
 from authsite.sign_in.gate import admit
 from authsite.sign_in.method import Method, Pending, Target, Verified, Words, Wrong
 from authsite.sign_in.methods.totp.method import unlock
-from authsite.users.account import Account
-from authsite.users.levels import EMAIL, PASSKEY_OF_USER, PASSWORD, PROVIDER
+from authsite.users.account import EMAIL, PASSKEY_OF_USER, PASSWORD, PROVIDER, Account
 
-from . import challenges, registration, stored
-from .credentials import NO_KEY, Assertion, parsed, verify_assertion
-from .errors import TooManyPasskeys
+from . import registration, stored
 from .failures import PasskeyFailure, Refused
-from .models import Passkey
-from .stored import StoredPasskey
+from .registration import NO_KEY, Assertion, TooManyPasskeys, parsed, verify_assertion
+from .stored import Passkey, StoredPasskey
 
 log = get_logger("authsite.passkeys")
 
-NAME = names.PASSKEY
+NAME = policy.PASSKEY
 _FIRST = frozenset((*PASSWORD, *PROVIDER, *EMAIL))
 
 
@@ -61,8 +58,8 @@ def options(ctx: Context, bound: str, account: Account | None) -> dict[str, Any]
     if party is None:
         return None
     found: dict[str, Any] = {
-        "challenge": challenges.new(ctx, bound),
-        "timeout": int(challenges.LIFETIME.total_seconds() * 1000),
+        "challenge": registration.new(ctx, bound),
+        "timeout": int(registration.LIFETIME.total_seconds() * 1000),
         "rpId": party.id,
         "userVerification": "preferred" if account else "required",
     }
@@ -79,7 +76,7 @@ def pending_options(ctx: Context, pending: Pending) -> dict[str, Any] | None:
     None if it does not go on with a passkey.
     """
     if NAME in pending.methods:
-        return options(ctx, challenges.of_pending(pending.id), pending.user)
+        return options(ctx, registration.of_pending(pending.id), pending.user)
     if pending.adds_factor and registration.can_add(ctx):
         proved = Proved(pending.amr, pending.auth_at or clock.now())
         # Those of another domain count, too: then another kind of factor can still be added.
@@ -157,7 +154,7 @@ def check(
         return credential
     found = stored.find(ctx, credential["id"], party.id)
     row = found if found is not None and found.account.id == pending.user.id else None
-    used = _verify(ctx, party, credential, challenges.of_pending(pending.id), row)
+    used = _verify(ctx, party, credential, registration.of_pending(pending.id), row)
     if row is None:
         return Refused(PasskeyFailure.OTHER_USER if found else PasskeyFailure.UNKNOWN)
     if isinstance(used, Refused):
@@ -183,9 +180,9 @@ def _sign_in(
     credential = None if isinstance(read, Refused) else read
     row = stored.find(ctx, credential["id"], party.id) if party and credential else None
     if target.client_id:
-        bound = challenges.of_client(target.client_id)
+        bound = registration.of_client(target.client_id)
     else:
-        bound = challenges.of_browser(given.get("seed", ""))
+        bound = registration.of_browser(given.get("seed", ""))
     id = str(credential["id"]) if credential else ""
     # One that is unknown is counted in the same way.
     owner = (

@@ -7,14 +7,13 @@ from uuid import UUID
 from sqlalchemy import delete, select, update
 
 from authsite.platform.context import Context
-from authsite.platform.settings.relying_party import relying_party
+from authsite.platform.settings.rules import relying_party
 from authsite.sign_in.factors import service as factors
 from authsite.sign_in.factors.errors import UnknownFactor
-from authsite.sign_in.factors.names import PASSKEY
+from authsite.sign_in.factors.policy import PASSKEY
 from authsite.users.account import Account
 
-from .models import Passkey
-from .names import chosen
+from .stored import Passkey, chosen
 
 
 def list_of(ctx: Context, user_id: UUID) -> Sequence[Passkey]:

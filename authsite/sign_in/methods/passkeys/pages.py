@@ -12,17 +12,17 @@ from authsite.platform.http.errors import FieldError, NotFound, ValidationFailed
 from authsite.platform.http.forms import form_view
 from authsite.platform.http.rendering import see_other
 from authsite.platform.request_state import Request
-from authsite.platform.settings.relying_party import relying_party
+from authsite.platform.settings.rules import relying_party
 from authsite.sign_in import gate, pending
-from authsite.sign_in.factors import browser
+from authsite.sign_in.factors import remembered
 from authsite.sign_in.failure_reasons import FailureReason
+from authsite.sign_in.known_address import lead_on_signed_in
 from authsite.sign_in.login_url import login_url
 from authsite.sign_in.method import Pending
 from authsite.sign_in.pages import LOGIN, lead_in, login_form
 from authsite.sign_in.sessions import cookies, service
-from authsite.sign_in.signed_in_already import lead_on_signed_in
 
-from . import assertion, challenges
+from . import assertion, registration
 
 
 class WrongPasskey(ValidationFailed):
@@ -50,7 +50,7 @@ class PasskeyForm(Body):
 )
 def options(request: Request) -> dict[str, Any]:
     """What the page's script asks a passkey for. It stores nothing."""
-    bound = challenges.of_browser(request.authsite.csrf_seed)
+    bound = registration.of_browser(request.authsite.csrf_seed)
     found = assertion.options(request.authsite.ctx, bound, None)
     if found is None:
         raise NotFound
@@ -69,7 +69,9 @@ def options(request: Request) -> dict[str, Any]:
 def log_in_with_passkey(request: Request) -> Response:
     """Check the passkey and begin a session under a new id."""
     ctx, form = request.authsite.ctx, request.authsite.validated
-    target = browser.target_of(request, remember=form.remember is True, next=request.authsite.next)
+    target = remembered.target_of(
+        request, remember=form.remember is True, next=request.authsite.next
+    )
     given = {"credential": form.credential, "seed": request.authsite.csrf_seed}
     done = gate.sign_in(ctx, assertion.NAME, given, target)
     if done is None:

@@ -4,10 +4,19 @@
 who it is.
 """
 
-from .browser import WHILE_A_MAIL_IS_AWAITED, browser_of, keep_browser
 from .failures import ProviderFailure, ProviderRefused, keeping, stating
 from .people import is_allowed
-from .protocol import begin, came_back, finish, redirect_uri, return_url, start_url
+from .protocol import (
+    WHILE_A_MAIL_IS_AWAITED,
+    begin,
+    browser_of,
+    came_back,
+    finish,
+    keep_browser,
+    redirect_uri,
+    return_url,
+    start_url,
+)
 from .values import ProvidedIdentity, Purpose, Returned, Start
 
 __all__ = [

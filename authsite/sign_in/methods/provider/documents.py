@@ -10,12 +10,41 @@ from structlog import get_logger
 from authsite.platform.context import Services
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock
-from authsite.platform.settings.sections.providers import Provider
+from authsite.platform.settings.sections.providers import TENANT, Provider
 from authsite.platform.settings.urls import host_of, is_loopback, web_url
 
+from . import people
 from .exchange import Exchange, text_in
 from .failures import ProviderFailure, ProviderRefused
-from .issuers import discovery_url
+
+# The issuer of a provider: where its discovery is, and what its ID tokens must name.
+#
+# Microsoft Entra's endpoints for several directories announce an issuer with ``{tenantid}``,
+# which the directory of each user replaces ("Access tokens in the Microsoft identity platform",
+# "Validate the issuer": https://learn.microsoft.com/en-us/entra/identity-platform/access-tokens).
+
+
+_DISCOVERY = "/.well-known/openid-configuration"
+
+
+def discovery_url(provider: Provider) -> str:
+    """The address of the discovery document (OpenID Connect Discovery 1.0, section 4)."""
+    return provider.issuer.replace(TENANT, "common").rstrip("/") + _DISCOVERY
+
+
+def issuer_failure(provider: Provider, claims: Mapping[str, Any]) -> ProviderFailure | None:
+    """Why an ID token is not of this provider; None if it is.
+
+    With several directories the issuer must be that of the token's own ``tid``. A template accepts
+    every directory, so ``tid`` is compared with `tenants`.
+    """
+    issuer, tenant = text_in(claims, "iss") or "", text_in(claims, "tid") or ""
+    expected = provider.announced_issuer.replace(TENANT, tenant)
+    if issuer != expected or not provider.issues(issuer):
+        return ProviderFailure.ISSUER
+    listed = not provider.tenants or "*" in provider.tenants or tenant in provider.tenants
+    return None if listed else ProviderFailure.TENANT
+
 
 log = get_logger("authsite.providers")
 
@@ -160,3 +189,40 @@ def _texts(found: Mapping[str, Any], name: str) -> list[str]:
 def _unusable(provider: Provider, cause: str) -> ProviderRefused:
     log.warning("provider_discovery_unusable", provider=provider.name, cause=cause)
     return ProviderRefused(ProviderFailure.DISCOVERY, provider, cause=cause)
+
+
+# The addresses of a provider: from its discovery, or those of GitHub.
+
+
+class Endpoints(NamedTuple):
+    """Where to go and to ask. ``basic``: with HTTP Basic authentication.
+
+    ``discovery`` is None for GitHub, which has no OpenID Connect.
+    """
+
+    provider: Provider
+    authorization: str
+    token: str
+    basic: bool = False
+    discovery: Discovery | None = None
+
+    def returned_issuer(self, issuer: str | None) -> bool:
+        """Whether a return may have this ``iss``, or none (RFC 9207, section 2.4)."""
+        if self.discovery is None:
+            return issuer is None or issuer in people.issuers(self.provider)
+        if issuer is None:
+            return not self.discovery.sends_issuer
+        return self.provider.issues(issuer)
+
+
+def endpoints_of(exchange: Exchange) -> Endpoints:
+    """The addresses of the provider, which may be asked for them. Raises `ProviderRefused`."""
+    provider = exchange.provider
+    if provider.preset == "github":
+        return Endpoints(
+            provider, people.authorization_endpoint(provider), people.token_endpoint(provider)
+        )
+    found = documents_of(exchange.services, provider).discovery(exchange)
+    return Endpoints(
+        provider, found.authorization_endpoint, found.token_endpoint, found.basic, found
+    )

@@ -11,10 +11,9 @@ from authsite.platform.audit.excerpts import excerpt
 from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
 
-from .documents import Discovery, Keys, documents_of
+from .documents import Discovery, Keys, documents_of, issuer_failure
 from .exchange import Exchange, seconds_in, text_in
 from .failures import ProviderFailure, ProviderRefused
-from .issuers import issuer_failure
 
 LONGEST = 8 * 1024  # characters
 AHEAD = 60  # seconds that the provider's clock may be ahead of ours

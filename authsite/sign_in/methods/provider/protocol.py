@@ -1,29 +1,156 @@
 """The way to a provider and back: OpenID Connect Core 1.0, section 3.1, with PKCE (RFC 7636)."""
 
-from base64 import b64encode
+import hmac
+import re
+import secrets
+import uuid
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Mapping
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any, NamedTuple
 from urllib.parse import quote_plus, urlencode
 
 from sqlalchemy.orm import Session
 
+from authsite.platform import stored_requests
 from authsite.platform.audit.excerpts import excerpt
 from authsite.platform.context import Context
+from authsite.platform.crypto.keys import KeyRing
+from authsite.platform.crypto.sealed import SealedFormat
+from authsite.platform.http import cookies
 from authsite.platform.http.application import HttpApplication
 from authsite.platform.request_state import Request
+from authsite.platform.runtime import clock
 from authsite.platform.settings.sections.providers import Provider
-from authsite.platform.single_use.service import spend
-from authsite.platform.stored_requests import service as stored_requests
+from authsite.platform.single_use import spend
 
-from . import state as states
-from .browser import LIFETIME, browser_of, keep_browser
-from .endpoints import Endpoints, endpoints_of
+from .documents import Endpoints, endpoints_of
 from .exchange import Exchange, text_in
 from .failures import ProviderFailure, ProviderRefused, keeping, stating
-from .github import person_of as github_person
 from .id_token import Tokens, subject_failure, verified_claims
-from .people import Person, person_of, provided_identity
-from .values import ProvidedIdentity, Returned, Start, scopes
+from .people import Person, github_person, person_of, provided_identity
+from .values import ProvidedIdentity, Purpose, Returned, Start, scopes
+
+# The cookie that binds a way to a provider to the browser in which it began.
+
+
+LIFETIME = timedelta(minutes=10)
+WHILE_A_MAIL_IS_AWAITED = timedelta(hours=1)
+_VALUE = re.compile(r"[A-Za-z0-9_-]{43}")  # 256 random bits
+
+
+def keep_browser(request: Request, lifetime: timedelta = LIFETIME) -> str:
+    """Set the cookie, or renew its time; its value, which stays for other tabs of the browser."""
+    value = browser_of(request) or secrets.token_urlsafe(32)
+    name = cookies.host_name(request, cookies.PROVIDER)
+    seconds = int(lifetime.total_seconds())
+    cookies.write(request, request.response, cookies.Cookie(name, value, seconds))
+    return value
+
+
+def browser_of(request: Request) -> str | None:
+    """The value of the cookie that the browser sent, or None. It is a secret of the browser."""
+    value = cookies.read(request, cookies.host_name(request, cookies.PROVIDER))
+    return value if value and _VALUE.fullmatch(value) else None
+
+
+# The parameter ``state``: a sealed value that a way to a provider begins with and returns with.
+#
+# It is bound to the browser by a digest over a random number and the value of the browser's
+# cookie, so a provider cannot recognize a browser by it. Nonce and PKCE verifier are HMACs of it
+# under the value of the cookie, which only the browser has: there is no row before the return.
+
+
+KEY_PURPOSE = "provider-state"
+LONGEST_NEXT = 512  # bytes
+_PURPOSES = tuple(Purpose)
+_REMEMBER, _STORED, _PROMPTED = 1, 2, 4
+# Provider, purpose, flags, session, random, digest of the browser; and `next`, or the key under
+# which it is stored. Three lengths, so that most values stay short.
+_FORMATS = {size: SealedFormat(f"32sBB16s16s32s{size}s") for size in (0, 128, LONGEST_NEXT)}
+
+
+class State(NamedTuple):
+    """What a ``state`` contains. With ``stored``, ``start.next`` is a key of `stored_requests`."""
+
+    provider: str
+    start: Start
+    stored: bool
+    expires_at: datetime
+
+
+def seal(ring: KeyRing, browser: str, provider: Provider, start: Start, stored: bool) -> str:
+    """The value of ``state``, valid for ten minutes in this browser."""
+    target = (start.next or "").encode()
+    size = next(size for size in _FORMATS if len(target) <= size)
+    salt = secrets.token_bytes(16)
+    return _FORMATS[size].seal(
+        ring,
+        provider.name.encode(),
+        _PURPOSES.index(start.purpose),
+        _REMEMBER * start.remember | _STORED * stored | _PROMPTED * start.prompted,
+        start.session_id.bytes if start.session_id else b"",
+        salt,
+        _digest(salt, browser),
+        target,
+        expires=int((clock.now() + LIFETIME).timestamp()),
+    )
+
+
+def unseal(ring: KeyRing, browser: str | None, provider: Provider, text: str) -> State:
+    """What `seal` has sealed, for this browser and provider. Raises `ProviderRefused`."""
+    found = (each.unseal_expired(ring, text) for each in _FORMATS.values())
+    fields = next(filter(None, found), None)
+    if fields is None:
+        raise ProviderRefused(ProviderFailure.STATE, provider)
+    name, purpose, flags, session, salt, digest, target, expires = fields
+    if expires <= clock.now().timestamp():
+        raise ProviderRefused(ProviderFailure.TOO_OLD, provider)
+    if browser is None or not hmac.compare_digest(_digest(salt, browser), digest):
+        raise ProviderRefused(ProviderFailure.OTHER_BROWSER, provider)
+    if _text(name) != provider.name:
+        raise ProviderRefused(ProviderFailure.OTHER_PROVIDER, provider)
+    start = Start(
+        _PURPOSES[purpose],
+        bool(flags & _REMEMBER),
+        _text(target) or None,
+        uuid.UUID(bytes=session) if any(session) else None,
+        bool(flags & _PROMPTED),
+    )
+    return State(provider.name, start, bool(flags & _STORED), datetime.fromtimestamp(expires, UTC))
+
+
+def nonce_of(browser: str, state: str) -> str:
+    """The ``nonce`` of a start (OpenID Connect Core 1.0, section 15.5.2)."""
+    return _derived(browser, "nonce", state)
+
+
+def verifier_of(browser: str, state: str) -> str:
+    """The PKCE ``code_verifier`` of a start (RFC 7636, section 4.1)."""
+    return _derived(browser, "verifier", state)
+
+
+def challenge_of(verifier: str) -> str:
+    """The ``code_challenge`` with the method S256 (RFC 7636, section 4.2)."""
+    return _base64url(sha256(verifier.encode()).digest())
+
+
+def _digest(salt: bytes, browser: str) -> bytes:
+    return sha256(salt + browser.encode()).digest()
+
+
+def _derived(browser: str, use: str, state: str) -> str:
+    return _base64url(hmac.digest(browser.encode(), f"{use} {state}".encode(), "sha256"))
+
+
+def _text(field: bytes) -> str:
+    return field.rstrip(b"\0").decode()
+
+
+def _base64url(raw: bytes) -> str:
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
 
 NEXT = "provider-next"  # the kind of a stored request
 # Errors of RFC 6749, section 4.1.2.1. Any other one has something for an administrator to mend,
@@ -55,24 +182,24 @@ def begin(
     endpoints = endpoints_of(Exchange(ctx.services, provider))
     browser = keep_browser(request)
     start = start._replace(prompted=start.prompted and endpoints.discovery is not None)
-    stored = len((start.next or "").encode()) > states.LONGEST_NEXT
+    stored = len((start.next or "").encode()) > LONGEST_NEXT
     if stored:
         start = start._replace(
             next=stored_requests.store(ctx, NEXT, {"target": start.next}, LIFETIME)
         )
-    ring = ctx.services.keys[states.KEY_PURPOSE]
-    state = states.seal(ring, browser, provider, start, stored)
+    ring = ctx.services.keys[KEY_PURPOSE]
+    state = seal(ring, browser, provider, start, stored)
     sent = {
         "response_type": "code",
         "client_id": provider.client_id,
         "redirect_uri": redirect_uri(request, provider),
         "scope": " ".join(provider.scope),
         "state": state,
-        "code_challenge": states.challenge_of(states.verifier_of(browser, state)),
+        "code_challenge": challenge_of(verifier_of(browser, state)),
         "code_challenge_method": "S256",
     }
     if endpoints.discovery:
-        sent["nonce"] = states.nonce_of(browser, state)
+        sent["nonce"] = nonce_of(browser, state)
         if login_hint:
             sent["login_hint"] = login_hint
         if start.prompted:
@@ -83,16 +210,16 @@ def begin(
     return f"{url}{'&' if '?' in url else '?'}{urlencode([*sent.items(), *provider.extra])}"
 
 
-def came_back(request: Request, provider: Provider) -> states.State:
+def came_back(request: Request, provider: Provider) -> State:
     """What the ``state`` of a return to ``provider`` says, if it is of this browser.
 
     It costs no statement. Raises `ProviderRefused`: a page of any site can send its visitors here.
     """
-    ring = request.authsite.services.keys[states.KEY_PURPOSE]
-    return states.unseal(ring, browser_of(request), provider, request.GET.get("state", ""))
+    ring = request.authsite.services.keys[KEY_PURPOSE]
+    return unseal(ring, browser_of(request), provider, request.GET.get("state", ""))
 
 
-def finish(request: Request, provider: Provider, found: states.State) -> Returned:
+def finish(request: Request, provider: Provider, found: State) -> Returned:
     """The end of a way to ``provider``, on the path of its redirect URI, after `came_back`.
 
     It uses the ``state`` up in a separate transaction, and then asks the provider, which takes up
@@ -121,7 +248,7 @@ def return_url(base_url: str, provider: Provider) -> str:
     return f"{base_url}/login/with/{provider.name}/return"
 
 
-def _spend(ctx: Context, provider: Provider, state: str, found: states.State) -> Start:
+def _spend(ctx: Context, provider: Provider, state: str, found: State) -> Start:
     """Use the ``state`` up, and the stored ``next`` with it."""
     with Session(ctx.database.transactional) as db, db.begin():
         if not spend(db, state, found.expires_at):
@@ -149,12 +276,12 @@ def _provided(request: Request, provider: Provider, state: str, browser: str) ->
         "grant_type": "authorization_code",
         "code": given["code"],
         "redirect_uri": redirect_uri(request, provider),
-        "code_verifier": states.verifier_of(browser, state),
+        "code_verifier": verifier_of(browser, state),
     }
     tokens = _redeem(exchange, endpoints, body)
     asked, answered = excerpt(" ".join(provider.scope)), tokens.scope and excerpt(tokens.scope)
     with stating(scopes(asked, answered)):
-        person = _person(exchange, endpoints, tokens, states.nonce_of(browser, state))
+        person = _person(exchange, endpoints, tokens, nonce_of(browser, state))
         provided = provided_identity(ctx.settings, provider, person)
     return provided._replace(asked_scope=asked, answered_scope=answered)
 

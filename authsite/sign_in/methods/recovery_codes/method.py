@@ -12,17 +12,16 @@ from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.i18n import _
 from authsite.platform.runtime import clock
-from authsite.sign_in.factors import names, notices, recovering
+from authsite.sign_in.factors import notices, policy, recovering
 from authsite.sign_in.gate import admit
 from authsite.sign_in.method import Method, Pending, Target, Verified, Words, Wrong
 from authsite.sign_in.methods.totp.method import unlock
-from authsite.users.account import Account
-from authsite.users.levels import RECOVERY_CODE
+from authsite.users.account import RECOVERY_CODE, Account
 
-from . import codes, service
-from .models import RecoveryCode
+from . import service
+from .service import RecoveryCode
 
-NAME = names.RECOVERY_CODE
+NAME = policy.RECOVERY_CODE
 
 
 class Found(NamedTuple):
@@ -67,7 +66,7 @@ def verify(
     """Use up ``code``, one of the user's. Raises `Denied`."""
     if pending is None:
         return None
-    account, code = pending.user, codes.read(given.get("code", ""))
+    account, code = pending.user, service.read(given.get("code", ""))
     if code is None:
         return Wrong()
     for mac in service.macs_of(ctx, account.id, code):

@@ -1,23 +1,69 @@
 """Make, count and end the recovery codes of a user."""
 
+import secrets
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import case, delete, func, insert, or_, select
+from sqlalchemy import ForeignKey, String, case, delete, func, insert, or_, select
+from sqlalchemy.orm import Mapped, mapped_column
 
-from authsite.platform.audit.cause import Cause
 from authsite.platform.audit.events import Event
-from authsite.platform.audit.service import record
+from authsite.platform.audit.service import Cause, record
 from authsite.platform.context import Context
+from authsite.platform.db.base import Base
 from authsite.platform.mail import outbox
 from authsite.platform.mail.outbox import Recipient
 from authsite.platform.runtime import clock
+from authsite.platform.runtime.lines import typed_code
 from authsite.users.models import User
 
-from . import codes
-from .models import RecoveryCode
+# The form of recovery codes: 120 random bits in Crockford's base32 (OWASP ASVS 6.5.2).
+
+
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+LENGTH = 24  # characters of five bits
+GROUP = 4
+MAX_TYPED = 96  # characters, with blanks and dashes
+
+_READ_AS = str.maketrans("OIL", "011")  # Crockford's rule for letters that look like digits
+
+
+def new_code() -> str:
+    """A new code, without dashes."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
+
+
+def shown(code: str) -> str:
+    """The code in groups of four, as people read it."""
+    return "-".join(code[at : at + GROUP] for at in range(0, LENGTH, GROUP))
+
+
+def read(typed: str) -> str | None:
+    """The code in what was typed, in any case (`typed_code`); None if it cannot be one."""
+    if len(typed) > MAX_TYPED:
+        return None
+    code = typed_code(typed).upper().translate(_READ_AS)
+    return code if len(code) == LENGTH and set(code) <= set(ALPHABET) else None
+
+
+# The table of recovery codes.
+
+
+class RecoveryCode(Base):
+    """A recovery code of a user; ``mac``: as of `SealingKeys.macs`. NULL ``used_at``: not used."""
+
+    __tablename__ = "recovery_codes"
+
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    user_id: Mapped[uuid.UUID] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), index=True
+    )
+    mac: Mapped[str] = mapped_column(String(96))
+    created_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+
 
 PURPOSE = "recovery code"
 COUNT = 8
@@ -40,7 +86,7 @@ def create(ctx: Context, user_id: uuid.UUID) -> tuple[str, ...]:
 
     The caller has locked the row of the user.
     """
-    now, made = clock.now(), [codes.new_code() for _ in range(COUNT)]
+    now, made = clock.now(), [new_code() for _ in range(COUNT)]
     end_all(ctx, user_id)
     rows = [
         {
@@ -54,7 +100,7 @@ def create(ctx: Context, user_id: uuid.UUID) -> tuple[str, ...]:
     ]
     ctx.db.execute(insert(RecoveryCode), rows)
     record(ctx, Event.RECOVERY_CODES_CREATED, user_id=user_id)
-    return tuple(map(codes.shown, made))
+    return tuple(map(shown, made))
 
 
 def end_all(ctx: Context, user_id: uuid.UUID) -> None:

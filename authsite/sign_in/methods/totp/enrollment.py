@@ -5,8 +5,10 @@ sealed for one user and one sign-in (a session, or a pending login); it serves o
 `LIFETIME`, as long as the user's factors do not change.
 """
 
+import hmac
 import json
 import secrets
+import struct
 import uuid
 from base64 import b32encode, b64decode, b64encode
 from datetime import UTC, datetime, timedelta
@@ -19,15 +21,71 @@ from sqlalchemy import delete, insert
 from authsite.platform.context import Context
 from authsite.platform.crypto.sealing import Binding, Unusable
 from authsite.platform.runtime import clock
-from authsite.platform.single_use.service import spend
-from authsite.sign_in.factors import names, state
+from authsite.platform.runtime.lines import typed_code
+from authsite.platform.single_use import spend
+from authsite.sign_in.factors import policy, state
 from authsite.sign_in.factors.errors import InvalidEnrollment
-from authsite.sign_in.factors.offers import Proved, can_keep_secrets
+from authsite.sign_in.factors.policy import Proved, can_keep_secrets
 from authsite.sign_in.method import Wrong
 from authsite.users.account import Account
 
-from . import codes
 from .models import SECRET, TotpFactor
+
+# Time-based one-time passwords (RFC 6238): the codes, and which step a given code is of.
+
+
+PERIOD = 30  # seconds
+DIGITS = 6
+ALGORITHM = "SHA1"
+WINDOW = (-1, 0, 1)
+"""The steps around the present one whose codes are accepted (RFC 6238, section 5.2)."""
+MAX_TYPED = 64  # characters, with blanks
+
+
+class Parameters(NamedTuple):
+    """How the codes of one authenticator app are made; ours are the defaults."""
+
+    digits: int = DIGITS
+    period: int = PERIOD
+    algorithm: str = ALGORITHM
+
+
+OWN = Parameters()
+
+
+def code_at(secret: bytes, step: int, own: Parameters = OWN) -> str:
+    """The code of a time step (RFC 4226, section 5.3)."""
+    digest = hmac.digest(secret, struct.pack(">Q", step), own.algorithm.lower())
+    offset = digest[-1] & 15
+    [number] = struct.unpack_from(">I", digest, offset)
+    return str((number & 0x7FFFFFFF) % 10**own.digits).zfill(own.digits)
+
+
+def step_at(moment: datetime, own: Parameters = OWN) -> int:
+    """The time step of a moment."""
+    return int(moment.timestamp()) // own.period
+
+
+def read(typed: str, digits: int = DIGITS) -> str | None:
+    """The code in what was typed, in ASCII digits (`typed_code`); None if it cannot be one."""
+    if len(typed) > MAX_TYPED:
+        return None
+    code = typed_code(typed)
+    return code if len(code) == digits and code.isascii() and code.isdigit() else None
+
+
+def matching_step(secret: bytes, code: str, moment: datetime, own: Parameters = OWN) -> int | None:
+    """The step of `WINDOW` around ``moment`` that has this ``code``; None if none has it.
+
+    All of them are computed and compared, so that the time does not tell which one it was.
+    """
+    now, found = step_at(moment, own), None
+    for difference in WINDOW:
+        step = max(now + difference, 0)
+        if hmac.compare_digest(code_at(secret, step, own), code):
+            found = step
+    return found
+
 
 KIND = "totp enrollment"
 PREFIX = "et_"
@@ -61,7 +119,7 @@ class NewTotp(NamedTuple):
 
 def is_offered(ctx: Context) -> bool:
     """Whether users can add authenticator apps now."""
-    return names.TOTP in ctx.settings.factors and can_keep_secrets(ctx.settings)
+    return policy.TOTP in ctx.settings.factors and can_keep_secrets(ctx.settings)
 
 
 def begin(ctx: Context, account: Account, bound_id: uuid.UUID, proved: Proved) -> Enrollment:
@@ -99,8 +157,8 @@ def confirm(
     to another user or sign-in, or the user's factors have changed since then.
     """
     new = _open(ctx, account, bound_id, enrollment)
-    given = codes.read(code)
-    step = codes.matching_step(new.secret, given, clock.now()) if given else None
+    given = read(code)
+    step = matching_step(new.secret, given, clock.now()) if given else None
     return Wrong() if step is None else new._replace(step=step)
 
 
@@ -121,9 +179,9 @@ def store(ctx: Context, account: Account, new: NewTotp) -> uuid.UUID:
         "id": id,
         "user_id": account.id,
         "secret": ctx.services.sealing.seal(new.secret, Binding(SECRET, id, user=account.id)),
-        "digits": codes.DIGITS,
-        "period": codes.PERIOD,
-        "algorithm": codes.ALGORITHM,
+        "digits": DIGITS,
+        "period": PERIOD,
+        "algorithm": ALGORITHM,
         "last_step": new.step,
         "failures": 0,
         "created_at": now,

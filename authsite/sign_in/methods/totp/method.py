@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, bindparam, literal_column, select, update
+from sqlalchemy import BigInteger, ColumnElement, bindparam, literal, literal_column, select, update
+from sqlalchemy.orm import Session
 
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
@@ -19,18 +20,17 @@ from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.i18n import _
 from authsite.platform.runtime import clock
-from authsite.sign_in.factors import names
+from authsite.sign_in.factors import policy
 from authsite.sign_in.gate import admit
 from authsite.sign_in.method import Method, Pending, Target, Verified, Words, Wrong
-from authsite.users.account import Account
-from authsite.users.levels import TOTP
+from authsite.users.account import TOTP, Account
 
-from . import codes, enrollment
+from . import enrollment
 from .models import SECRET, TotpFactor
 
 logger = logging.getLogger(__name__)
 
-NAME = names.TOTP
+NAME = policy.TOTP
 MAX_FAILURES = 100
 """Wrong codes in a row after which no code is accepted any more (NIST SP 800-63B-4, 3.2.2)."""
 
@@ -49,9 +49,9 @@ class StoredTotp(NamedTuple):
     failures: int
 
     @property
-    def parameters(self) -> codes.Parameters:
+    def parameters(self) -> enrollment.Parameters:
         """How its codes are made."""
-        return codes.Parameters(self.digits, self.period, self.algorithm)
+        return enrollment.Parameters(self.digits, self.period, self.algorithm)
 
 
 class Enrolled(NamedTuple):
@@ -146,7 +146,7 @@ def check(ctx: Context, user_id: UUID, typed: str, *, counts: bool = True) -> Wr
     lock the app.
     """
     stored = STORED_TOTP.one(ctx.database, user_id=user_id)
-    code = codes.read(typed, stored.digits) if stored else None
+    code = enrollment.read(typed, stored.digits) if stored else None
     if stored is None or code is None:
         return Wrong()
     try:
@@ -155,7 +155,7 @@ def check(ctx: Context, user_id: UUID, typed: str, *, counts: bool = True) -> Wr
         logger.error("totp_unusable", extra={"factor": str(stored.id), "reason": str(error)})
         return Wrong()
     now = clock.now()
-    step = codes.matching_step(secret, code, now, stored.parameters)
+    step = enrollment.matching_step(secret, code, now, stored.parameters)
     if step is None:
         if counts:
             _count_failure(ctx, stored, user_id)
@@ -182,3 +182,22 @@ def _count_failure(ctx: Context, stored: StoredTotp, user_id: UUID) -> None:
     failed = COUNT_FAILURE.one(ctx.database, factor_id=stored.id)
     if failed and failed.failures == MAX_FAILURES:
         record_apart(ctx, Event.FACTOR_LOCKED, user_id=user_id)
+
+
+# What a restored backup must not accept again.
+
+
+def spend_present_steps(db: Session) -> None:
+    """Spend the codes of all authenticator apps that would be accepted now.
+
+    A code is accepted one step early or late (RFC 6238, 5.2), and a backup does not know which
+    were used since it was made.
+    """
+    now = literal(int(clock.now().timestamp()), BigInteger)
+    newest = now // TotpFactor.period + 1
+    db.execute(
+        update(TotpFactor)
+        .where(TotpFactor.last_step < newest)
+        .values(last_step=newest)
+        .execution_options(synchronize_session=False)
+    )

@@ -1,1 +1,0 @@
-"""The account pages: `sections` has the sections of this package, `forms` their forms."""
