@@ -10,9 +10,9 @@ from uuid import UUID
 from sqlalchemy import func, select, text, update
 from sqlalchemy.orm import Session
 
-from authsite.oauth import clients
-from authsite.oauth.issue import ClientRef, issue
+from authsite.oauth.clients import service
 from authsite.oauth.models import Client, Family
+from authsite.oauth.tokens.issue import ClientRef, issue
 from authsite.platform.context import Context, make_services
 from authsite.platform.db import open_database
 from authsite.platform.http.request_info import RequestInfo
@@ -94,10 +94,10 @@ def fill(url, wanted, at_most, chunk=1_000_000):
 def _client(database):
     with Session(database.transactional) as db, db.begin():
         if db.get(Client, CLIENT_ID) is None:
-            clients.create(acting(db), "growth", "password")
+            service.create(acting(db), "growth", "password")
             db.flush()
             db.execute(
-                update(Client).values(id=CLIENT_ID, secret_hash=clients.hash_secret(CLIENT_SECRET))
+                update(Client).values(id=CLIENT_ID, secret_hash=service.hash_secret(CLIENT_SECRET))
             )
 
 

@@ -25,9 +25,9 @@ import psycopg
 from sqlalchemy import bindparam, select
 from sqlalchemy.engine import make_url
 
-from authsite.oauth.active import ACTIVE_FAMILY, find_active
 from authsite.oauth.models import Family
-from authsite.oauth.tokens import ACCESS, REFRESH
+from authsite.oauth.tokens.active import ACTIVE_FAMILY, find_active
+from authsite.oauth.tokens.format import ACCESS, REFRESH
 from authsite.platform.db import open_database
 from authsite.platform.runtime import clock
 from authsite.platform.settings import load, revealed

@@ -20,8 +20,8 @@ from sqlalchemy.orm import Session
 
 from authsite import main as authsite
 from authsite.invitations import service as invitations
-from authsite.oauth import registration
-from authsite.oauth.client_fields import ClientFields
+from authsite.oauth.clients import registration
+from authsite.oauth.clients.fields import ClientFields
 from authsite.platform.audit.service import Cause
 from authsite.platform.context import Context
 from authsite.platform.http.request_info import RequestInfo

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.platform.context import make_services
 from authsite.platform.db import open_database
 from authsite.platform.settings import load, read_ini

@@ -20,14 +20,14 @@ from urllib.parse import urlencode
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from authsite.oauth import registered, registration
-from authsite.oauth.client_fields import ClientFields
+from authsite.oauth.clients import registered, registration
+from authsite.oauth.clients.fields import ClientFields
 from authsite.oauth.codes.service import CODE, NewCode, SignInFacts, add
 from authsite.oauth.consents import service as consents
-from authsite.oauth.issue import ClientRef, issue
 from authsite.oauth.oidc import id_tokens
 from authsite.oauth.oidc.keys import ring, rotation
-from authsite.oauth.tokens import expiry
+from authsite.oauth.tokens.format import expiry
+from authsite.oauth.tokens.issue import ClientRef, issue
 from authsite.platform.context import Context, make_services
 from authsite.platform.crypto.sealed import IdText
 from authsite.platform.http.request_info import RequestInfo

@@ -28,7 +28,7 @@ from urllib.parse import urlencode
 from sqlalchemy import func, select, text
 
 from authsite.oauth.models import Family
-from authsite.oauth.tokens import ACCESS, REFRESH
+from authsite.oauth.tokens.format import ACCESS, REFRESH
 from authsite.platform.command_line.shared import services_of
 from authsite.platform.db import open_database
 from authsite.platform.runtime import clock

@@ -10,7 +10,7 @@ from sqlalchemy import delete as delete_rows
 from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 
-from authsite.oauth import families
+from authsite.oauth.tokens import families
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import Cause, details_of, record

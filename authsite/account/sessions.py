@@ -13,12 +13,12 @@ from uuid import UUID
 
 from sqlalchemy import Select, case, select
 
-from authsite.oauth import active_personal_tokens, families
-from authsite.oauth.active import ACTIVE_FAMILIES
-from authsite.oauth.active_personal_tokens import end_created_in
 from authsite.oauth.codes import session_end
-from authsite.oauth.listed import ListedToken, list_personal
 from authsite.oauth.models import Client, Family
+from authsite.oauth.tokens import active_personal, families
+from authsite.oauth.tokens.active import ACTIVE_FAMILIES
+from authsite.oauth.tokens.active_personal import end_created_in
+from authsite.oauth.tokens.families import ListedToken, list_personal
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent, Detail
 from authsite.platform.audit.service import Cause, details_of, record
@@ -152,7 +152,7 @@ def end_begun_with(
     for session_id in began:
         if sessions.end(ctx, user_id, session_id, disowned=True):
             end_created_in(ctx, user_id, session_id)
-    active_personal_tokens.end_begun_with(ctx, user_id, identity_id)
+    active_personal.end_begun_with(ctx, user_id, identity_id)
     if set(began) - {current}:
         former.end(ctx.db, user_id)
     return began

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from authsite.oauth.invalid_value import InvalidValue
+from authsite.oauth.errors import InvalidValue
 from authsite.platform.http.errors import ApiError, FieldError, NotFound, ValidationFailed
 from authsite.platform.i18n import _
 

@@ -141,7 +141,7 @@ def _audit_trail(cfg: Settings, database: "Database") -> Iterator[Finding]:
 
 
 def _clients(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite.oauth.client_auth import authenticate
+    from authsite.oauth.clients.authentication import authenticate
     from authsite.oauth.errors import InvalidClient
     from authsite.platform.passwords import HashPool, Passwords
 
@@ -197,7 +197,8 @@ def _cleartext(cfg: Settings, database: "Database") -> Iterator[Finding]:
     from sqlalchemy import select
     from sqlalchemy.orm import Session
 
-    from authsite.oauth import client_uris, redirect_uris
+    from authsite.oauth.clients import redirect_uris
+    from authsite.oauth.clients import uris as client_uris
     from authsite.oauth.models import Client, ClientUri
 
     with Session(database.autocommit) as db:
@@ -228,7 +229,7 @@ def _registration(cfg: Settings, database: "Database") -> Iterator[Finding]:
 
 
 def _scopes_for_groups(cfg: Settings, database: "Database") -> Iterator[Finding]:
-    from authsite.oauth.scope_loss import count_without_group
+    from authsite.oauth.tokens.scope_loss import count_without_group
     from authsite.platform.runtime import clock
 
     with database.autocommit.connect() as connection:

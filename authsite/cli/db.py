@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.command_line.shared import (

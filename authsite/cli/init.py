@@ -126,12 +126,12 @@ class _Installation(NamedTuple):
     write: Write | None
 
     def run(self) -> Installed:
-        from authsite.oauth import clients
+        from authsite.oauth.clients import service
         from authsite.platform.installation.fingerprints import SECRET, check_and_record, recorded
 
         revision = upgrade_schema(self.cfg, check=self.check).revision
         with transaction(self.cfg) as ctx:
-            clients.wait_for_others(ctx.db)
+            service.wait_for_others(ctx.db)
             self.check(ctx.db.connection())  # another process may have been faster
             in_use = recorded(ctx.db.connection(), SECRET) is not None
             check_and_record(ctx.db.connection(), self.cfg)
@@ -170,14 +170,14 @@ class _Installation(NamedTuple):
 
     def clients_made_again(self, ctx: "Context") -> list[str]:
         """Create the clients of the settings that the database does not have."""
-        from authsite.oauth import clients
+        from authsite.oauth.clients import service
 
         notes = []
         for name, configured in self.cfg.clients.items():
             id_ = as_client_id(configured.id)
             if id_ is None or _has_client(ctx.db.connection(), configured.id):
                 continue
-            clients.create_again(ctx, name, id_, configured.secret.reveal())
+            service.create_again(ctx, name, id_, configured.secret.reveal())
             notes.append(
                 f"The database did not have the client `{name}` ({configured.id}): it was made "
                 f"with the id and the secret of the settings."
@@ -187,11 +187,11 @@ class _Installation(NamedTuple):
 
     def web_client(self, ctx: "Context") -> dict[str, str]:
         """Create the client ``web`` if the settings have none; its variables."""
-        from authsite.oauth import clients
+        from authsite.oauth.clients import service
 
         if WEB in self.cfg.clients:
             return {}
-        client, secret = clients.create(ctx, WEB, "password")
+        client, secret = service.create(ctx, WEB, "password")
         ctx.db.flush()
         return {"CLIENT_WEB_ID": str(client.id), "CLIENT_WEB_SECRET": secret or ""}
 

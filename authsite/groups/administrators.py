@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.oauth import scope_loss
+from authsite.oauth.tokens import scope_loss
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import Cause, record
 from authsite.platform.context import Context

@@ -18,7 +18,7 @@ import structlog
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from authsite.oauth import scope_loss
+from authsite.oauth.tokens import scope_loss
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, Cause, record, record_all
 from authsite.platform.context import Context, Job, Services

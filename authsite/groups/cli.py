@@ -11,7 +11,7 @@ from authsite.groups import administrators, applying, members, service
 from authsite.groups.errors import NotConfirmed
 from authsite.groups.members import Member
 from authsite.groups.service import GroupValues, ShownGroup
-from authsite.oauth.administering import administering_clients
+from authsite.oauth.clients.fields import administering_clients
 from authsite.platform.audit.service import Cause
 from authsite.platform.command_line.results import Data, Done, Facts, Listing, result_command
 from authsite.platform.command_line.shared import (

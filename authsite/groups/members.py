@@ -9,7 +9,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 from typing_extensions import TypedDict
 
-from authsite.oauth import scope_loss
+from authsite.oauth.tokens import scope_loss
 from authsite.platform.addresses import shown
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import Cause, record

@@ -8,11 +8,11 @@ from pyramid.httpexceptions import HTTPException
 from pyramid.response import Response
 from pyramid.security import Allowed, Denied
 
-from authsite.oauth import active, active_personal_tokens
-from authsite.oauth.active import ActiveToken
-from authsite.oauth.active_personal_tokens import ActivePersonalToken
 from authsite.oauth.oidc import access_tokens
-from authsite.oauth.tokens import PersonalTokenValues, Token, kind_of
+from authsite.oauth.tokens import active, active_personal
+from authsite.oauth.tokens.active import ActiveToken
+from authsite.oauth.tokens.active_personal import ActivePersonalToken
+from authsite.oauth.tokens.format import PersonalTokenValues, Token, kind_of
 from authsite.platform.context import Services
 from authsite.platform.db.prepared import Reader
 from authsite.platform.db.standbys import Reading
@@ -90,7 +90,7 @@ def _find(
     services: Services, reader: Reader, token: Token | PersonalTokenValues, now: datetime
 ) -> Caller | None:
     if isinstance(token, PersonalTokenValues):
-        found = active_personal_tokens.find_active(reader, token)
+        found = active_personal.find_active(reader, token)
         return found and _of_personal(services, token, found, now)
     family = active.find_active(reader, token, now, services.settings.refresh_grace)
     return family and _of_family(services, token, family, now)
@@ -102,7 +102,7 @@ def read_together(services: Services, callers: Sequence[Caller]) -> list[Caller 
     of_families = [each.token.family_id for each in callers if isinstance(each.token, Token)]
     personal = [each.token.id for each in callers if isinstance(each.token, PersonalTokenValues)]
     families = active.find_together(services.database, of_families) if of_families else {}
-    rows = active_personal_tokens.find_together(services.database, personal) if personal else {}
+    rows = active_personal.find_together(services.database, personal) if personal else {}
 
     def again(token: object) -> Caller | None:
         if isinstance(token, PersonalTokenValues):
@@ -150,7 +150,7 @@ def _of_family(services: Services, token: Token, family: ActiveToken, now: datet
 def _of_personal(
     services: Services, token: PersonalTokenValues, found: ActivePersonalToken, now: datetime
 ) -> Caller:
-    active_personal_tokens.note_use(services.last_used, token, now)
+    active_personal.note_use(services.last_used, token, now)
     return Caller(
         guard="api",
         account=found.account,

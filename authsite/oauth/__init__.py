@@ -12,11 +12,12 @@ from authsite.platform.request_state import Request
 from authsite.sign_in.factors.notices import SIGN_INS
 from authsite.sign_in.login_url import add_logout_origins
 
-from . import active_personal_tokens, authorization_reasons, introspection_reasons, token_reasons
+from . import authorization_reasons, reasons
+from .clients.uris import Origins
 from .logout import AT_LOGOUT
 from .models import Family
-from .origins import Origins
-from .purge import purge, purge_personal_tokens
+from .tokens import active_personal
+from .tokens.families import purge, purge_personal_tokens
 from .user_data import USER_DATA
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ def includeme(config: "Configurator") -> None:
     config.add_directive("at_logout", at_logout)
     SIGN_INS.add(config, Family)
     config.add_reasons("authorization", authorization_reasons.Reason)
-    config.add_reasons("client", token_reasons.ClientReason)
-    config.add_reasons("introspection", introspection_reasons.TokenStateReason)
-    config.add_reasons("token", token_reasons.TokenReason)
-    config.add_reasons("device", token_reasons.DeviceReason)
+    config.add_reasons("client", reasons.ClientReason)
+    config.add_reasons("introspection", reasons.TokenStateReason)
+    config.add_reasons("token", reasons.TokenReason)
+    config.add_reasons("device", reasons.DeviceReason)
     config.at_recovery_by_mail(_end_personal_tokens)
     config.add_user_data(*USER_DATA)
     when = "expired, or revoked a week ago"
@@ -72,4 +73,4 @@ def includeme(config: "Configurator") -> None:
 
 
 def _end_personal_tokens(ctx: Context, user_id: UUID) -> None:
-    active_personal_tokens.end_all(ctx, user_id, "recovered by mail")
+    active_personal.end_all(ctx, user_id, "recovered by mail")

@@ -22,17 +22,24 @@ from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request
 from authsite.users.caller import caller_of
 
-from . import introspection, revocation
-from .client_auth import AuthenticatedClient, ClientCredentials, enabled, identify
-from .errors import InvalidClient, ParametersInQuery, TwoClientAuthentications
+from .clients.authentication import AuthenticatedClient, ClientCredentials, enabled, identify
+from .errors import (
+    ACCESS_TOKEN,
+    MAX_TOKEN,
+    REFRESH_TOKEN,
+    ClientBody,
+    InvalidClient,
+    ParametersInQuery,
+    TwoClientAuthentications,
+)
 from .grants import table as grants
 from .grants.grant import GrantBody
 from .grants.token_parameters import ERRORS, TokenParameters
-from .introspection import IntrospectionAnswer
-from .introspection_reasons import Inactive
 from .logout import AT_LOGOUT
-from .parameters import ACCESS_TOKEN, MAX_TOKEN, REFRESH_TOKEN, ClientBody
-from .tokens import BearerToken, TokenPair
+from .reasons import Inactive
+from .tokens import introspection, revocation
+from .tokens.format import BearerToken, TokenPair
+from .tokens.introspection import IntrospectionAnswer
 
 
 class PresentedToken(ClientBody):

@@ -16,7 +16,8 @@ from authsite.users.groups import group_scopes
 from authsite.users.groups.group_scopes import Holder
 from authsite.users.groups.labels import ADMIN_SCOPES
 
-from . import resources, self_described
+from . import resources
+from .clients import self_described
 from .errors import InvalidScope
 from .models import UNVERIFIED_TYPES, Client
 from .resources import RegisteredResource

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
 
-from authsite.oauth.registered import RegisteredClient
-from authsite.oauth.token_reasons import NO_GROUP_GIVES, SCOPE_TAKES_LEVEL
+from authsite.oauth.clients.registered import RegisteredClient
+from authsite.oauth.reasons import NO_GROUP_GIVES, SCOPE_TAKES_LEVEL
 from authsite.platform.denied_requests.reason import FOR_PERSON, DenialReason, Texts
 from authsite.platform.i18n import _
 

@@ -1,12 +1,18 @@
 """Errors of the OAuth endpoints (RFC 6749, section 5.2)."""
 
-from collections.abc import Collection, Iterable, Mapping
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Annotated, ClassVar
+
+from pydantic import BeforeValidator, Field
 
 from authsite.platform.audit.events import Event
 from authsite.platform.denied_requests.reason import DenialReason
+from authsite.platform.http.bodies import Body, MaybeEmpty
 from authsite.platform.http.errors import ApiError, FieldError
+from authsite.platform.i18n import translate
 
-from .token_reasons import ClientReason, TokenReason
+from .reasons import ClientReason, TokenReason
 
 
 class InvalidClient(ApiError):
@@ -162,3 +168,96 @@ class ParametersInQuery(ApiError):
     code = "invalid_request"
     why = ClientReason.QUERY
     message = why.developer
+
+
+# The errors of values that a client or a resource cannot have.
+
+
+class InvalidValue(ValueError):
+    """A client or a resource cannot have a value; ``message`` says what to give instead.
+
+    The message is one of `authsite.platform.i18n`, which pages show in their language. As a text
+    the error is English, after the name of the ``field`` if it has one: for commands, and for the
+    programs that register clients.
+    """
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        text = translate(message)
+        super().__init__(f"{field}: {text}" if field else text)
+        self.message, self.field = message, field
+
+    def of(self, field: str) -> "InvalidValue":
+        """The error with its field, if it has none yet; the text stays."""
+        self.field = self.field or field
+        return self
+
+
+class InvalidValues(ValueError):
+    """A client cannot have several values; ``errors`` has one for each field."""
+
+    def __init__(self, errors: Sequence[InvalidValue]) -> None:
+        super().__init__("; ".join(map(str, errors)))
+        self.errors = tuple(errors)
+
+
+def errors_of(checks: Mapping[str, Callable[[], object]]) -> list[InvalidValue]:
+    """The errors with which the checks of some fields raise ValueError, by their names."""
+    found = []
+    for field, check in checks.items():
+        try:
+            check()
+        except InvalidValue as error:
+            found.append(error.of(field))
+        except ValueError as error:
+            found.append(InvalidValue(str(error)).of(field))
+    return found
+
+
+def require_valid(errors: Sequence[InvalidValue]) -> None:
+    """Raise the one error, or several as `InvalidValues`, if there are any."""
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise InvalidValues(errors)
+
+
+# Parameters that several OAuth endpoints read, with their examples in the API document.
+
+
+ACCESS_TOKEN = "at_q83vEjRWeJCrze8SNFZ4kKvN"
+AUTHORIZATION_CODE = "ac_N8tGz3NFZ4kKvN7xIq83vEjR"
+DEVICE_CODE = "dc_3vEjRN8tGz3NFZ4kKvN7xIq8"
+RESOURCE = "https://mcp.example.com/"
+REFRESH_TOKEN = "rt_EjRWeJCrze8SNFZ4kKvN7xI"
+MFA_TOKEN = "mt_xIq83vEjRWeJCrze8SNFZ4kKvN7N8tGz3NFZ4kKvN7x"
+CREDENTIAL = '{"id":"AAEC","rawId":"AAEC","type":"public-key","response":{}}'
+
+Name = Annotated[str, Field(max_length=320)]
+Secret = Annotated[str, Field(max_length=4096, json_schema_extra={"format": "password"})]
+MAX_TOKEN = 4096  # characters: a JSON Web Token with groups is the longest
+TokenText = Annotated[str, Field(max_length=MAX_TOKEN)]
+MAX_CREDENTIAL = 16 * 1024  # characters
+Credential = Annotated[
+    str,
+    BeforeValidator(lambda value: as_json_text(value)),
+    Field(max_length=MAX_CREDENTIAL, examples=[CREDENTIAL]),
+]
+"""What a browser returns for a passkey: JSON text, or in a JSON body the object itself."""
+
+
+def as_json_text(value: object) -> object:
+    """The JSON text of an object, and any other value as it is."""
+    if not isinstance(value, dict):
+        return value
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+class ClientBody(Body):
+    """The parameters by which a client authenticates (RFC 6749, section 2.3.1), in a form only."""
+
+    form_only: ClassVar[bool] = True
+
+    client_id: MaybeEmpty | None = None
+    """The client's id, unless it comes by HTTP Basic."""
+    client_secret: MaybeEmpty | None = None
+    """The client's secret, unless it comes by HTTP Basic."""

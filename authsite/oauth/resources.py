@@ -22,13 +22,12 @@ from authsite.platform.settings.urls import host_of, is_loopback
 from authsite.platform.settings.values import is_admin
 from authsite.platform.settings.values import scope as scope_name
 
-from . import clients
-from .errors import InvalidTarget
-from .invalid_value import InvalidValue
+from .clients import service
+from .clients.redirect_uris import check_readable
+from .errors import InvalidTarget, InvalidValue
 from .models import MAX_URI, OPAQUE, RESOURCE_SERVER, Client, Resource
-from .redirect_uris import check_readable
+from .reasons import TokenReason
 from .scopes import ACCOUNT_SCOPE, OPENID_SCOPES, parse
-from .token_reasons import TokenReason
 
 MAX_SCOPES = 1024  # characters: the size of the column
 # Scheme, authority, path and query (RFC 3986, appendix B); without a fragment (RFC 8707, 2).
@@ -170,7 +169,7 @@ def add(
     no token can have, and for a client of another type than resource server.
     """
     check(uri)
-    clients.wait_for_others(ctx.db)
+    service.wait_for_others(ctx.db)
     known = find_row(ctx, uri)
     if known is not None:
         raise InvalidValue(

@@ -7,9 +7,9 @@ from authsite.platform.settings.values import ACCOUNT, OIDC_SCOPES
 from authsite.users.groups import group_scopes
 from authsite.users.groups.group_scopes import Holder
 
-from . import families
 from .errors import InvalidGrant, InvalidScope
-from .token_reasons import TokenReason
+from .reasons import TokenReason
+from .tokens import families
 
 OPENID, OFFLINE_ACCESS = "openid", "offline_access"  # OpenID Connect Core 1.0, sections 3 and 11
 OPENID_SCOPES = OIDC_SCOPES

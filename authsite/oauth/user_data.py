@@ -9,7 +9,8 @@ from typing_extensions import TypedDict
 from authsite.platform.context import Context
 from authsite.platform.user_data import Id, Line, Moment, UserData, exported_line
 
-from . import client_secrets, models
+from . import models
+from .clients import authentication
 from .codes.models import AuthorizationCode
 from .consents import service as consents
 
@@ -176,7 +177,7 @@ def _complete_client(line: dict[str, Any]) -> None:
     line["id_token_claims"] = "both" if line["id_token_claims"] else "userinfo"
     secrets = filter(None, (line["secrets"], line.pop("previous_secret_hash")))
     line["secrets"] = [
-        {"scheme": client_secrets.scheme_of(secret), "hash": secret} for secret in secrets
+        {"scheme": authentication.scheme_of(secret), "hash": secret} for secret in secrets
     ]
 
 

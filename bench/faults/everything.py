@@ -10,8 +10,8 @@ from sqlalchemy import update
 from sqlalchemy.orm import Session as Transaction
 
 from authsite.groups import administrators
-from authsite.oauth import registration
-from authsite.oauth.client_fields import ClientFields
+from authsite.oauth.clients import registration
+from authsite.oauth.clients.fields import ClientFields
 from authsite.oauth.consents import service as consents
 from authsite.oauth.oidc.keys import rotation
 from authsite.platform.audit.service import Cause

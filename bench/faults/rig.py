@@ -10,8 +10,8 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session as Transaction
 
-from authsite.oauth import clients
-from authsite.oauth.issue import ClientRef, issue
+from authsite.oauth.clients import service as clients
+from authsite.oauth.tokens.issue import ClientRef, issue
 from authsite.platform.context import Context, make_services
 from authsite.platform.http.request_info import RequestInfo
 from authsite.platform.settings import load, read_ini

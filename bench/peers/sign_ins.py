@@ -16,8 +16,8 @@ from sqlalchemy.orm import Session
 
 from authsite.groups import members
 from authsite.groups import service as groups
-from authsite.oauth import clients
-from authsite.oauth.issue import ClientRef, issue
+from authsite.oauth.clients import service as clients
+from authsite.oauth.tokens.issue import ClientRef, issue
 from authsite.platform.audit.service import Cause
 from authsite.platform.context import Context
 from authsite.platform.crypto.sealing import Binding

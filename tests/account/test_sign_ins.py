@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import select, update
 
-from authsite.oauth import clients
-from authsite.oauth.active import FAMILIES
+from authsite.oauth.clients import service
 from authsite.oauth.models import Client
+from authsite.oauth.tokens.active import FAMILIES
 from authsite.sign_in.sessions.active import SESSIONS
 from tests.support.acting import acting
 from tests.support.pages import sign_in
@@ -139,8 +139,8 @@ def test_sessions_that_the_client_s_epoch_ended_are_not_listed(ann):
     headers = bearer(ann.login(other)["access_token"])
     assert len(listed(ann, headers)[0]) == 2
     with ann.db() as db:
-        clients.disable(acting(db), UUID(ended.client_id))
+        service.disable(acting(db), UUID(ended.client_id))
     with ann.db() as db:
-        clients.enable(acting(db), db.get(Client, UUID(ended.client_id)))
+        service.enable(acting(db), db.get(Client, UUID(ended.client_id)))
     ann.me(revoked["access_token"], status=401)
     assert [session["client"] for session in listed(ann, headers)[0]] == ["other"]

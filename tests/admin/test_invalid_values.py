@@ -5,9 +5,9 @@ from pyramid.i18n import TranslationString
 from sqlalchemy.orm import Session
 
 from authsite.admin.errors import InvalidClient
-from authsite.oauth import registration
-from authsite.oauth.client_fields import NO_FIELDS, ClientFields, seconds_of
-from authsite.oauth.invalid_value import InvalidValue
+from authsite.oauth.clients import registration
+from authsite.oauth.clients.fields import NO_FIELDS, ClientFields, seconds_of
+from authsite.oauth.errors import InvalidValue
 from authsite.platform.i18n import translate
 from tests.support.factors import context
 

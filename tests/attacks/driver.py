@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import text
 from webob import Request
 
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.platform.mail.sender import open_sender, send_batch
 from authsite.platform.runtime import clock
 from authsite.platform.settings.rate_limits import RATE_LIMITS

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from authsite.oauth.basic import MAX_LENGTH
+from authsite.oauth.clients.authentication import MAX_LENGTH
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock
 from authsite.users.models import User

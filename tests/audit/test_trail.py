@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.oauth.models import Client
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.audit.service import pseudonym

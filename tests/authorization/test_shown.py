@@ -6,7 +6,7 @@ from sqlalchemy import select
 from authsite.groups import members
 from authsite.groups import service as groups
 from authsite.groups.service import GroupValues
-from authsite.oauth import registration
+from authsite.oauth.clients import registration
 from authsite.oauth.consents.service import Consent
 from authsite.oauth.models import Client
 from authsite.platform.audit.service import Cause

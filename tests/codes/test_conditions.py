@@ -6,7 +6,7 @@ import pytest
 
 from authsite.groups import members
 from authsite.groups import service as groups
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.oauth.models import Client
 from authsite.platform.audit.service import Cause
 from authsite.sign_in.gate import ACCOUNT_CONDITIONS, AccountCondition

@@ -10,8 +10,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select, text, update
 
-from authsite.oauth.active import FAMILIES
 from authsite.oauth.models import Family
+from authsite.oauth.tokens.active import FAMILIES
 from authsite.platform.db.last_used import LastUsedTracker
 from authsite.platform.db.standbys import Standbys
 from authsite.platform.runtime import clock

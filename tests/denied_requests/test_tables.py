@@ -92,7 +92,7 @@ def test_every_text_of_a_page_is_translated(tables, language):
 
 
 def test_a_description_is_cleaned_and_cut():
-    from authsite.oauth.token_reasons import TokenReason
+    from authsite.oauth.reasons import TokenReason
 
     text = TokenReason.SCOPE.description({"refused": 'a"\\é\u202e\x1b' + "b" * 500})
     assert len(text) == MAX_DEVELOPER

@@ -15,8 +15,8 @@ from authsite.oauth.grants.table import GRANTS
 TOP = Path(authsite.__file__).parent
 OPENING = {
     ("authsite.sign_in.sessions.service", "begin"),
-    ("authsite.oauth.issue", "issue"),
-    ("authsite.oauth.issue", "issue_for_code"),
+    ("authsite.oauth.tokens.issue", "issue"),
+    ("authsite.oauth.tokens.issue", "issue_for_code"),
     # The table of grants calls them by a variable; the grants themselves are looked at one by one.
     ("authsite.oauth.grants.table", "execute"),
 }

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select, update
 
-from authsite.oauth import client_groups
+from authsite.oauth.clients import groups
 from authsite.oauth.models import Client
 from authsite.platform.audit.models import AuditEvent
 from tests.support.calls import LOGIN_FORM
@@ -102,8 +102,8 @@ def test_a_group_that_a_client_requires_is_not_deleted(site, keys, payers):
 
 def test_a_client_can_require_what_exists(site, payers):
     with site.db() as db:
-        client_groups.require_existing(db, "payers")
-        client_groups.require_existing(db, "authsite:owner")
+        groups.require_existing(db, "payers")
+        groups.require_existing(db, "authsite:owner")
         for name in ("gone", "authsite:gone", ""):
             with pytest.raises(ValueError, match="group create"):
-                client_groups.require_existing(db, name)
+                groups.require_existing(db, name)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from authsite.groups import administrators, members, service
 from authsite.groups.errors import GroupInUse, TooManyGroups
 from authsite.groups.service import GroupValues
-from authsite.oauth import client_groups
+from authsite.oauth.clients import groups as client_groups
 from authsite.oauth.models import Client
 from authsite.platform.audit.service import Cause
 from authsite.users import service as users

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import select
 
-from authsite.oauth import scope_loss
 from authsite.oauth.models import Family, PersonalToken
+from authsite.oauth.tokens import scope_loss
 from authsite.platform.audit.models import AuditEvent
 from tests.groups.conftest import SETTINGS
 from tests.support import personal

@@ -8,7 +8,7 @@ from sqlalchemy.exc import OperationalError
 
 from authsite.guards import guard_cache
 from authsite.guards.guard_cache import RecentCallers
-from authsite.oauth import active
+from authsite.oauth.tokens import active
 from authsite.platform.runtime import clock
 
 

@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from authsite.oauth import origins
+from authsite.oauth.clients import uris
 from authsite.oauth.models import BROWSER, NATIVE, ORIGIN, REDIRECT, SERVER, Client, ClientUri
 from authsite.platform.runtime import clock
 from tests.support.statements import counted
@@ -107,10 +107,10 @@ def test_listed_origins_and_those_of_clients_stand_beside_each_other(site_with):
 
 def test_the_origins_are_read_once_in_ten_seconds(site):
     now, services = 1000.0, site.app.registry["authsite"]
-    known = origins.Origins(lambda: now)
+    known = uris.Origins(lambda: now)
     assert not known.allows(services, APP)
     client_id = add_client(site)
-    now += origins.LIFETIME - 1
+    now += uris.LIFETIME - 1
     with counted(site.database) as statements:
         assert not known.allows(services, APP)
         assert not known.allows(services, OTHER)
@@ -120,7 +120,7 @@ def test_the_origins_are_read_once_in_ten_seconds(site):
     assert not known.allows(services, OTHER)
     with site.db() as db:
         db.get(Client, UUID(client_id)).disabled_at = clock.now()
-    now += origins.LIFETIME
+    now += uris.LIFETIME
     assert not known.allows(services, APP)
 
 

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.users import service as users
 from tests.support.acting import acting
 from tests.support.error_bodies import json_error, no_store, oauth

@@ -9,8 +9,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from authsite.cli import authsite
-from authsite.oauth import registration, resources
-from authsite.oauth.client_fields import ClientFields
+from authsite.oauth import resources
+from authsite.oauth.clients import registration
+from authsite.oauth.clients.fields import ClientFields
 from authsite.oauth.models import Client, ClientUri, Resource
 from authsite.platform.db import open_database
 from tests.support import databases

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from authsite.cli import authsite
 from authsite.groups import administrators, members, service
 from authsite.groups.service import GroupValues
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.oauth.models import Client
 from authsite.platform.audit.service import Cause
 from authsite.platform.db import open_database

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from sqlalchemy import Engine, event, select
 
 from authsite.cli import authsite
-from authsite.oauth.client_secrets import hash_secret
-from authsite.oauth.clients import rotate_secret
+from authsite.oauth.clients.authentication import hash_secret
+from authsite.oauth.clients.service import rotate_secret
 from authsite.oauth.models import Client, ClientUri
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock

@@ -8,7 +8,7 @@ import pytest
 from authsite.groups import administrators
 from authsite.invitations import service
 from authsite.invitations.errors import UnknownInvitation
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.oauth.models import Client
 from authsite.platform.audit.service import Cause
 from authsite.platform.runtime import clock

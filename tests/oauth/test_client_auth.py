@@ -7,7 +7,7 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from authsite.oauth import client_secrets, clients
+from authsite.oauth.clients import authentication, service
 from authsite.oauth.models import Client
 from tests.support.acting import acting
 from tests.support.statements import counted
@@ -95,13 +95,13 @@ def test_an_unknown_id_and_a_wrong_secret_cost_the_same_query(site, keys):
 @pytest.mark.control("T07")
 def test_both_secrets_are_compared_for_known_and_unknown_clients_alike(site, keys, monkeypatch):
     compared = []
-    real = client_secrets.hmac.compare_digest
+    real = authentication.hmac.compare_digest
 
     def watch(one, two):
         compared.append((type(one), type(two), len(one)))
         return real(one, two)
 
-    monkeypatch.setattr(client_secrets.hmac, "compare_digest", watch)
+    monkeypatch.setattr(authentication.hmac, "compare_digest", watch)
     for form in (keys.form(), keys.form(client_secret="wrong"), {"client_id": str(uuid.uuid4())}):
         compared.clear()
         post(site, form, status="*")
@@ -227,7 +227,7 @@ def test_a_client_without_a_second_secret_cannot_be_entered_through_it(site, key
 @pytest.mark.control("T07")
 def test_a_disabled_client_gets_the_same_answer_as_an_unknown_one(site, keys):
     with site.db() as db:
-        clients.disable(acting(db), uuid.UUID(keys.client_id))
+        service.disable(acting(db), uuid.UUID(keys.client_id))
     assert post(site, keys.form(), status=401).json == REFUSED
 
 
@@ -251,12 +251,12 @@ def test_during_a_rotation_both_secrets_work_and_after_it_only_the_new_one(site,
         return post(site, keys.form(client_secret=secret), status="*").status_int == 200
 
     first = keys.client_secret
-    second = rotate(clients.rotate_secret)
+    second = rotate(service.rotate_secret)
     assert (works(first), works(second)) == (True, True)
-    rotate(clients.retire_secret)
+    rotate(service.retire_secret)
     assert (works(first), works(second)) == (False, True)
-    third = rotate(clients.rotate_secret)
-    fourth = rotate(clients.rotate_secret)
+    third = rotate(service.rotate_secret)
+    fourth = rotate(service.rotate_secret)
     assert [works(secret) for secret in (first, second, third, fourth)] == [
         False, False, True, True,
     ]  # fmt: skip

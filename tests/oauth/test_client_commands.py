@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from sqlalchemy import select
 
 from authsite.cli import authsite
-from authsite.oauth import registered
+from authsite.oauth.clients import registered
 from authsite.oauth.models import DEVICE_GRANT, Client, ClientUri
 from authsite.oauth.resources import add
 from tests.support.acting import acting

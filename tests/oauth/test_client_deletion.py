@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import func, select
 
-from authsite.oauth import client_deletion
-from authsite.oauth.clients import hash_secret, new_secret
+from authsite.oauth.clients import deletion as client_deletion
+from authsite.oauth.clients.service import hash_secret, new_secret
 from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.consents.service import Consent
 from authsite.oauth.models import Client, ClientUri, Family

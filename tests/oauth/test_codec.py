@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from authsite.oauth.tokens import ACCESS, PERSONAL_TOKEN, REFRESH, PersonalTokenValues, Token
+from authsite.oauth.tokens.format import ACCESS, PERSONAL_TOKEN, REFRESH, PersonalTokenValues, Token
 from tests.support.codec import TokenCodec
 
 SECRET = "3hV8kQzW1rXyLm5TgBn2-Yc7PdFs4JwE9uKtRaHx"

@@ -7,12 +7,12 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import update
 
-from authsite.oauth import families
-from authsite.oauth.active import ACTIVE_FAMILY, find_active, find_together
 from authsite.oauth.errors import InvalidGrant
-from authsite.oauth.issue import ClientRef, issue
 from authsite.oauth.models import Client, Family
-from authsite.oauth.tokens import Token
+from authsite.oauth.tokens import families
+from authsite.oauth.tokens.active import ACTIVE_FAMILY, find_active, find_together
+from authsite.oauth.tokens.format import Token
+from authsite.oauth.tokens.issue import ClientRef, issue
 from authsite.platform.runtime import clock
 from authsite.sign_in.gate import without_proof
 from authsite.users.account import account_of

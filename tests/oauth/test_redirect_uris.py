@@ -2,8 +2,7 @@
 
 import pytest
 
-from authsite.oauth.models import BROWSER, NATIVE, SERVER
-from authsite.oauth.redirect_uris import (
+from authsite.oauth.clients.redirect_uris import (
     Allowed,
     check,
     check_origin,
@@ -13,6 +12,7 @@ from authsite.oauth.redirect_uris import (
     matches,
     web_uri,
 )
+from authsite.oauth.models import BROWSER, NATIVE, SERVER
 
 WEB = "https://app.example.org/callback"
 

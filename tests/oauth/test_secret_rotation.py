@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session
 
-from authsite.oauth import clients
+from authsite.oauth.clients import service
 from authsite.oauth.models import Client
 from tests.support.acting import acting
 from tests.support.locks import until_blocked
@@ -17,7 +17,7 @@ def test_two_rotations_at_once_leave_no_secret_from_before_both(site):
     user = site.user()
 
     def rotate(db, client):
-        return clients.rotate_secret(acting(db), client)
+        return service.rotate_secret(acting(db), client)
 
     with Session(site.database.autocommit, expire_on_commit=False) as reading:
         seen = reading.get(Client, client_id)

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from authsite.oauth.tokens import ACCESS, REFRESH
+from authsite.oauth.tokens.format import ACCESS, REFRESH
 from tests.support.codec import TokenCodec
 from tests.support.site import SECRET, Site
 

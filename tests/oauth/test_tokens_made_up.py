@@ -5,7 +5,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 import pytest
 
-from authsite.oauth.tokens import ACCESS, REFRESH
+from authsite.oauth.tokens.format import ACCESS, REFRESH
 from tests.support.codec import TokenCodec
 from tests.support.extent import volume
 from tests.support.statements import counted

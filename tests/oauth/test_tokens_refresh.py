@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import update
 
-from authsite.oauth import families
 from authsite.oauth.models import Family
-from authsite.oauth.tokens import ACCESS, REFRESH
+from authsite.oauth.tokens import families
+from authsite.oauth.tokens.format import ACCESS, REFRESH
 from authsite.platform.http.request_info import RequestInfo
 from tests.support.acting import acting
 from tests.support.extent import volume

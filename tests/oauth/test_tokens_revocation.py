@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.oauth.models import Client
 from authsite.sign_in.gate import ACCOUNT_CONDITIONS, AccountCondition
 from authsite.users import service as users

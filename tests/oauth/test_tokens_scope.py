@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from authsite.oauth import clients
+from authsite.oauth.clients import service
 from authsite.oauth.models import Client
 from tests.support.acting import acting
 
@@ -22,7 +22,7 @@ def test_what_is_no_scope_is_not_allowed_to_a_client(site, scope):
         site.client(scope=scope)
     keys = site.client(scope="a")
     with site.db() as db, pytest.raises(ValueError, match="scopes"):
-        clients.change(acting(db), db.get(Client, UUID(keys.client_id)), scope=f"a {scope}")
+        service.change(acting(db), db.get(Client, UUID(keys.client_id)), scope=f"a {scope}")
 
 
 def issue(site, keys, **form):

@@ -10,9 +10,9 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.oauth.models import Client
-from authsite.oauth.tokens import ACCESS, REFRESH
+from authsite.oauth.tokens.format import ACCESS, REFRESH
 from authsite.platform.runtime import clock
 from authsite.users import service as users
 from tests.support import databases

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.oauth.errors import InvalidGrant
 from authsite.oauth.models import Client
 from authsite.platform.runtime import clock

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import update
 
-from authsite.oauth import tokens
+from authsite.oauth.tokens import format
 from authsite.platform.runtime import clock
 from authsite.users.models import User
 from tests.support.host import hello
@@ -99,10 +99,10 @@ def test_a_good_token_costs_one_query(ann):
 def test_only_a_token_s_own_key_signs_it(ann):
     """The family's id and expiry under the key of access tokens make no personal token."""
     keys = ann.app.registry["authsite"].keys
-    token = tokens.Token(personal_id(ann), 0, int(clock.now().timestamp()) + HOUR)
-    for kind in (tokens.ACCESS, tokens.REFRESH):
-        text = tokens.encode(keys, kind, token).removeprefix(kind)
-        ann.me(tokens.PERSONAL_TOKEN + text, status=401)
+    token = format.Token(personal_id(ann), 0, int(clock.now().timestamp()) + HOUR)
+    for kind in (format.ACCESS, format.REFRESH):
+        text = format.encode(keys, kind, token).removeprefix(kind)
+        ann.me(format.PERSONAL_TOKEN + text, status=401)
 
 
 def test_the_last_use_is_listed_to_the_hour(ann, frozen):

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.users import service as users
 from tests.support.acting import acting
 from tests.support.site import MOBILE_APP, PASSWORD, WEB, ClientKeys, bearer

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from authsite.cli import authsite
-from authsite.oauth import unused_clients
+from authsite.oauth.clients import unused as unused_clients
 from authsite.oauth.models import Client, Family
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.runtime import clock

@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import func, select, update
 
-from authsite.oauth.active import FAMILIES
 from authsite.oauth.models import Family
+from authsite.oauth.tokens.active import FAMILIES
 from authsite.platform.db.last_used import BATCH, MAX_NOTES
 from authsite.platform.runtime import clock
 from authsite.sign_in.sessions import models as last_used_task

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import authsite
-from authsite.oauth import issue
 from authsite.oauth.errors import InvalidGrant
 from authsite.oauth.grants.table import GRANTS
 from authsite.oauth.models import Family
+from authsite.oauth.tokens import issue
 from authsite.sign_in.credentials import amr_of, pack
 from authsite.sign_in.gate import ACCOUNT_CONDITIONS, AccountCondition, Complete
 from authsite.sign_in.sessions import service as sessions
@@ -85,7 +85,7 @@ def test_a_row_of_a_sign_in_is_inserted_in_one_place_each():
         and {"Family", "FAMILIES", "BrowserSession", "SESSIONS"}
         & {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
     }
-    assert inserted == {"oauth/issue.py"}
+    assert inserted == {"oauth/tokens/issue.py"}
 
 
 def test_every_route_and_grant_that_signs_in_goes_through_the_gate(site_with):

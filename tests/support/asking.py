@@ -3,8 +3,8 @@
 from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from authsite.oauth import registered
 from authsite.oauth.authorization import consent_page, pages
+from authsite.oauth.clients import registered
 from authsite.platform.http.rendering import render_page
 
 CALLBACK = "https://wiki.example.net/callback"

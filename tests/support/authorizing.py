@@ -13,7 +13,7 @@ from html import unescape
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from uuid import UUID, uuid4
 
-from authsite.oauth.clients import hash_secret, new_secret
+from authsite.oauth.clients.service import hash_secret, new_secret
 from authsite.oauth.models import PUBLIC_TYPES, REDIRECT, Client, ClientUri
 from authsite.platform.runtime import clock
 from tests.support.pages import csrf_of

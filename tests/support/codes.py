@@ -4,7 +4,7 @@ import json
 from base64 import urlsafe_b64decode
 from uuid import UUID
 
-from authsite.oauth import registered
+from authsite.oauth.clients import registered
 from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.codes.redeem import s256
 from authsite.oauth.codes.service import NewCode, SignInFacts, store

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from webtest import TestApp
 
 from authsite import main
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.oauth.models import Client, Family
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.passwords import HashPool, Passwords

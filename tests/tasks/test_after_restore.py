@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from authsite.cli.db import Ended, end_everything
-from authsite.oauth import clients
+from authsite.oauth.clients import service
 from authsite.platform.db.base import Base
 from authsite.platform.mail.outbox import OutboxMessage
 from authsite.platform.runtime import clock
@@ -126,7 +126,7 @@ def test_a_client_that_was_disabled_after_the_backup_has_no_living_token(site):
     tokens = site.login(site.keys)
     backup = rows_of(site)
     with site.db() as db:
-        clients.disable(acting(db), db.query(clients.Client).one().id)
+        service.disable(acting(db), db.query(service.Client).one().id)
     restore(site, backup)
     site.me(tokens["access_token"], status=401)
 

@@ -10,7 +10,7 @@ from authsite.admin.guard import COMMAND
 from authsite.admin.users.search import Wanted, search
 from authsite.cli import authsite
 from authsite.groups import service as groups
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.platform.command_line.shared import reason_option
 from authsite.platform.http.errors import ApiError
 from authsite.platform.i18n import translate

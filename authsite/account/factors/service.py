@@ -9,8 +9,8 @@ from sqlalchemy import bindparam, delete, or_, select
 
 from authsite.account.service import end_others as end_other_sign_ins
 from authsite.guards.errors import EmailNotConfirmed
-from authsite.oauth import families
 from authsite.oauth.models import Client, Family
+from authsite.oauth.tokens import families
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.rate_limit import limit_subject

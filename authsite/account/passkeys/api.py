@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from authsite.account.api import ProofBody
 from authsite.account.factors.api import PasskeyAnswer, passkey_as_json
 from authsite.guards.errors import EmailNotConfirmed
-from authsite.oauth.parameters import as_json_text
+from authsite.oauth.errors import as_json_text
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.http.bodies import Body, Flag, Missing
 from authsite.platform.i18n import _

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from authsite.admin.errors import PermissionMissing, UnknownObject
 from authsite.admin.guard import Administrator
 from authsite.admin.lists import ListQuery, Page, after, cursor, invalid, limited
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.platform.audit.events import Event, begins
 from authsite.platform.audit.models import AuditEvent, Detail
 from authsite.platform.audit.seals.seal import audit_keys

@@ -20,10 +20,9 @@ from authsite.admin.errors import (
 from authsite.admin.guard import administrator_of
 from authsite.admin.judges import of_reason
 from authsite.admin.lists import LINK, ListQuery, answer, query_of
-from authsite.oauth import client_uris
-from authsite.oauth.client_facts import facts_of
-from authsite.oauth.client_fields import ClientFields
-from authsite.oauth.invalid_value import InvalidValue
+from authsite.oauth.clients import uris as client_uris
+from authsite.oauth.clients.fields import ClientFields, facts_of
+from authsite.oauth.errors import InvalidValue
 from authsite.oauth.models import CLIENT_TYPES, REGISTRABLE_TYPES, Client
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.http.errors import FieldError

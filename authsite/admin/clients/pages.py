@@ -13,8 +13,9 @@ from authsite.admin.clients.service import ClientValues, usage_of
 from authsite.admin.confirming import Confirmation, OptionalReason, confirming, done
 from authsite.admin.guard import administrator_of
 from authsite.admin.lists import ListQuery, query_of
-from authsite.oauth import client_fields, client_uris
-from authsite.oauth.client_fields import ClientFields
+from authsite.oauth.clients import fields as client_fields
+from authsite.oauth.clients import uris as client_uris
+from authsite.oauth.clients.fields import ClientFields
 from authsite.oauth.models import REGISTRABLE_TYPES, UNVERIFIED_TYPES, Client, grant_types_of
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Missing

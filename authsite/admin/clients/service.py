@@ -16,15 +16,10 @@ from authsite.admin.errors import ClientInUse, InvalidClient, OtherName, Unknown
 from authsite.admin.guard import Administrator
 from authsite.admin.lists import Page, after, cursor
 from authsite.admin.users import detail
-from authsite.oauth import (
-    client_deletion,
-    client_fields,
-    client_uris,
-    clients,
-    registration,
-)
-from authsite.oauth.client_fields import NO_FIELDS, ClientFields
-from authsite.oauth.invalid_value import InvalidValue
+from authsite.oauth.clients import deletion, registration, service, uris
+from authsite.oauth.clients import fields as client_fields
+from authsite.oauth.clients.fields import NO_FIELDS, ClientFields
+from authsite.oauth.errors import InvalidValue
 from authsite.oauth.models import Client
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
@@ -61,7 +56,7 @@ def some(
     key = after(ctx, by, filters, text)
     query = select(Client).order_by(Client.created_at.desc(), Client.id.desc())
     if wanted.name:
-        query = query.where(clients.called(wanted.name))
+        query = query.where(service.called(wanted.name))
     if wanted.type:
         query = query.where(Client.type == wanted.type)
     if wanted.disabled is not None:
@@ -206,7 +201,7 @@ def rotate_secret(
     client = _lock(ctx, by, client_id)
     cause = reasons.cause(by, reason)
     try:
-        return client, clients.rotate_secret(ctx, client, cause)
+        return client, service.rotate_secret(ctx, client, cause)
     except InvalidValue as error:
         raise InvalidClient(error) from None
 
@@ -221,7 +216,7 @@ def retire_secret(
     client = _lock(ctx, by, client_id)
     cause = reasons.cause(by, reason)
     if client.previous_secret_hash is not None:
-        clients.retire_secret(ctx, client, cause)
+        service.retire_secret(ctx, client, cause)
         ctx.db.flush()
     return client
 
@@ -233,7 +228,7 @@ def disable(
     client = _lock(ctx, by, client_id)
     cause = reasons.cause(by, reason)
     if client.disabled_at is None:
-        clients.disable(ctx, client.id, cause)
+        service.disable(ctx, client.id, cause)
         ctx.db.refresh(client)
     return client
 
@@ -245,7 +240,7 @@ def enable(
     client = _lock(ctx, by, client_id)
     cause = reasons.cause(by, reason)
     if client.disabled_at is not None:
-        clients.enable(ctx, client, cause)
+        service.enable(ctx, client, cause)
         ctx.db.flush()
     return client
 
@@ -262,7 +257,7 @@ def delete(
     if client.disabled_at is None:
         raise ClientInUse
     try:
-        client_deletion.delete(ctx, client, reasons.cause(by, reason))
+        deletion.delete(ctx, client, reasons.cause(by, reason))
     except InvalidValue as error:
         raise ClientInUse(error) from None
 
@@ -290,10 +285,10 @@ def reach(ctx: Context, by: Administrator, client_id: UUID | None) -> Client:
     return find(ctx, client_id)
 
 
-def uris_of(ctx: Context, found: Page[Client] | Client) -> client_uris.Uris:
-    """The URIs of some clients, for `authsite.oauth.client_facts.facts_of`."""
+def uris_of(ctx: Context, found: Page[Client] | Client) -> uris.Uris:
+    """The URIs of some clients, for `authsite.oauth.clients.fields.facts_of`."""
     rows = [found] if isinstance(found, Client) else found.rows
-    return client_uris.of(ctx.db, [each.id for each in rows])
+    return uris.of(ctx.db, [each.id for each in rows])
 
 
 def _lock(ctx: Context, by: Administrator, client_id: UUID | None) -> Client:

@@ -18,8 +18,8 @@ from authsite.admin.users.pages.asking import known_clients
 from authsite.groups import applying
 from authsite.groups.errors import ReservedName
 from authsite.groups.service import GroupValues, ShownGroup
-from authsite.oauth import scope_loss
 from authsite.oauth.models import Client
+from authsite.oauth.tokens import scope_loss
 from authsite.platform.addresses import shown
 from authsite.platform.context import Context
 from authsite.platform.http.address import route_path

@@ -20,9 +20,9 @@ from authsite.admin import reasons
 from authsite.admin.errors import AccountChanged, Outranked, UnknownObject, UserIsDisabled
 from authsite.admin.guard import Administrator, require_other, require_rank
 from authsite.groups import administrators, members
-from authsite.oauth import active_personal_tokens
-from authsite.oauth.listed import list_personal
 from authsite.oauth.personal import service as personal_tokens
+from authsite.oauth.tokens import active_personal
+from authsite.oauth.tokens.families import list_personal
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import Cause, record
 from authsite.platform.context import Context, Services
@@ -272,7 +272,7 @@ def revoke_tokens(ctx: Context, by: Administrator, user: User, reason: str | Non
     found = detail.lock(ctx, by, user)
     cause = reasons.cause(by, reason)
     listed = list_personal(ctx, found.id)
-    active_personal_tokens.end_all(ctx, found.id, "revoked by an administrator", cause)
+    active_personal.end_all(ctx, found.id, "revoked by an administrator", cause)
     if listed:
         mails.send(ctx, "tokens_revoked", found)
     return found

@@ -13,7 +13,7 @@ from authsite.account.sessions import ActiveSession
 from authsite.admin.errors import Outranked, PermissionMissing, UnknownObject
 from authsite.admin.guard import Administrator, require_rank, reserved_groups, scopes_of
 from authsite.admin.lists import Page, after, cursor
-from authsite.oauth.listed import ListedToken, list_personal
+from authsite.oauth.tokens.families import ListedToken, list_personal
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import AuditEvent
 from authsite.platform.context import Context

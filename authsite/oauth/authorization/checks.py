@@ -3,16 +3,17 @@ rest (RFC 6749, section 4.1.2.1)."""
 
 from typing import Any, NamedTuple
 
-from authsite.oauth import asked_scopes, redirect_uris, resources
+from authsite.oauth import asked_scopes, resources
 from authsite.oauth.authorization_reasons import AnswerTo, Reason, Refused
+from authsite.oauth.clients import redirect_uris
+from authsite.oauth.clients.registered import RegisteredClient, find, uris_of
+from authsite.oauth.clients.self_described import still_allowed
 from authsite.oauth.errors import InvalidScope, InvalidTarget
 from authsite.oauth.models import REDIRECT, SERVER
 from authsite.oauth.oidc import id_tokens
 from authsite.oauth.oidc.errors import NotOurIdToken
 from authsite.oauth.oidc.keys import ring
-from authsite.oauth.registered import RegisteredClient, find, uris_of
-from authsite.oauth.self_described import still_allowed
-from authsite.oauth.tokens import kind_of
+from authsite.oauth.tokens.format import kind_of
 from authsite.platform.context import Context
 from authsite.platform.http.errors import ApiError
 

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 from pyramid.response import Response
 
+from authsite.oauth.clients.redirect_uris import is_program
+from authsite.oauth.clients.registered import RegisteredClient
 from authsite.oauth.consents.service import words_of
 from authsite.oauth.oidc.id_tokens import user_claims
-from authsite.oauth.redirect_uris import is_program
-from authsite.oauth.registered import RegisteredClient
 from authsite.platform.http.address import path_qs
 from authsite.platform.http.own_files import href
 from authsite.platform.http.rendering import page_path, render_page

@@ -16,8 +16,8 @@ from uuid import uuid4
 
 from pyramid.response import Response
 
-from authsite.oauth import registered
 from authsite.oauth.authorization_reasons import AnswerTo, Reason, Refused
+from authsite.oauth.clients import registered
 from authsite.oauth.oidc.id_tokens import issuer_of
 from authsite.platform import stored_requests
 from authsite.platform.context import Context, Services

@@ -5,7 +5,6 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 from pyramid.response import Response
 
-from authsite.oauth import registered
 from authsite.oauth.authorization import consent_page, service
 from authsite.oauth.authorization.checks import Checked, require_key
 from authsite.oauth.authorization.incoming import ALLOW, DENY
@@ -13,6 +12,7 @@ from authsite.oauth.authorization.pages import refused_page
 from authsite.oauth.authorization.request import AuthorizationRequest
 from authsite.oauth.authorization.service import SignedIn, Step, Visit, decide
 from authsite.oauth.authorization_reasons import AnswerTo, Reason, Refused
+from authsite.oauth.clients import registered
 from authsite.oauth.codes.service import NewCode
 from authsite.oauth.consents import service as consents
 from authsite.oauth.device import service as device_service

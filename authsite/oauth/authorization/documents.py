@@ -12,14 +12,14 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, select
 
-from authsite.oauth import client_urls, unused_clients
 from authsite.oauth.authorization_reasons import Reason, Refused
 from authsite.oauth.client_documents import service
 from authsite.oauth.client_documents.service import DocumentRefused, Problem
 from authsite.oauth.client_documents.service import is_current as is_current
+from authsite.oauth.clients import document_urls, unused
+from authsite.oauth.clients.registered import RegisteredClient
 from authsite.oauth.consents.service import Consent
 from authsite.oauth.models import Client
-from authsite.oauth.registered import RegisteredClient
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 
@@ -52,16 +52,16 @@ def url_of(ctx: Context, sent: Parameters) -> str | None:
     Raises `Refused` for one that cannot be the id of a client here.
     """
     client_id = sent.once("client_id")
-    if client_id is None or not client_urls.is_url(client_id):
+    if client_id is None or not document_urls.is_url(client_id):
         return None
     shown = {"sent": client_id[:MAX_SHOWN]}
-    if not client_urls.is_on(ctx.settings):
+    if not document_urls.is_on(ctx.settings):
         raise Refused(Reason.CLIENT_UNKNOWN, details=shown)
     try:
-        client_urls.check(client_id)
+        document_urls.check(client_id)
     except ValueError as error:
         raise Refused(Reason.DOCUMENT_URL, details={**shown, "why": str(error)}) from None
-    if not client_urls.is_allowed(ctx.settings, client_id):
+    if not document_urls.is_allowed(ctx.settings, client_id):
         why = "client-id-documents does not have its host"
         raise Refused(Reason.CLIENT_UNKNOWN, details={**shown, "why": why})
     return client_id
@@ -100,4 +100,4 @@ def fetch(ctx: Context, url: str, *, only_stored: bool) -> None:
 def note_asked(ctx: Context, client: RegisteredClient) -> None:
     """A signed-in user has come with the client, which is not displaced by others then."""
     if client.unverified:
-        unused_clients.note_asked(ctx, client.id)
+        unused.note_asked(ctx, client.id)

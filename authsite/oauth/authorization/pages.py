@@ -9,7 +9,7 @@ from pyramid.view import view_config
 from structlog import get_logger
 
 from authsite.oauth.authorization_reasons import Reason, Refused
-from authsite.oauth.registered import RegisteredClient
+from authsite.oauth.clients.registered import RegisteredClient
 from authsite.oauth.scopes import parse
 from authsite.platform.context import Context
 from authsite.platform.db.transaction import commit_and_begin, transaction

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, select
 
-from authsite.oauth import client_groups
 from authsite.oauth.authorization_reasons import Reason, Refused
+from authsite.oauth.clients import groups as client_groups
 from authsite.oauth.codes import service as codes
 from authsite.oauth.codes.service import NewCode, SignInFacts
 from authsite.oauth.consents import service as consents

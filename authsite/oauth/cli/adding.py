@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from authsite.oauth import registration
-from authsite.oauth.client_fields import CONSENT, ClientFields
+from authsite.oauth.clients import registration
+from authsite.oauth.clients.fields import CONSENT, ClientFields
 from authsite.oauth.models import SERVER
 from authsite.platform.command_line.results import Data, result_command
 from authsite.platform.command_line.shared import examples, print_facts, transaction

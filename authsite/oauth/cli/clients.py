@@ -10,18 +10,20 @@ import click
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from authsite.oauth import client_deletion, client_uris, clients, registration
-from authsite.oauth.client_facts import facts_of
-from authsite.oauth.client_fields import (
+from authsite.oauth.clients import deletion, registration
+from authsite.oauth.clients import service as clients
+from authsite.oauth.clients import uris as client_uris
+from authsite.oauth.clients.document_urls import is_url
+from authsite.oauth.clients.fields import (
     ALGORITHMS,
     CLAIMS,
     CONSENT,
     NO_FIELDS,
     PKCE,
     ClientFields,
+    facts_of,
     seconds_of,
 )
-from authsite.oauth.client_urls import is_url
 from authsite.oauth.models import (
     CLIENT_TYPES,
     CODE_TYPES,
@@ -374,8 +376,8 @@ def delete(cfg: Settings, client_id: str, yes: bool, reason: str | None) -> Done
     """
     with transaction(cfg) as ctx, value_errors():
         found = find_client(ctx.db, client_id)
-        client_deletion.require_unused(ctx, found)
-        goes = client_deletion.belongings(ctx, found.id)
+        deletion.require_unused(ctx, found)
+        goes = deletion.belongings(ctx, found.id)
         again = found.type == DOCUMENT
         question = (
             f"Delete {found.name} ({found.id})? With it go {goes.sign_ins} sign-ins, "
@@ -386,7 +388,7 @@ def delete(cfg: Settings, client_id: str, yes: bool, reason: str | None) -> Done
     with transaction(cfg) as ctx, value_errors():
         found = find_client(ctx.db, client_id)
         facts = {"client_id": str(found.id), "name": found.name}
-        gone = client_deletion.delete(ctx, found, BY_COMMAND._replace(reason=reason))
+        gone = deletion.delete(ctx, found, BY_COMMAND._replace(reason=reason))
     text = (
         f"{facts['name']} is deleted, with {gone.sign_ins} sign-ins, {gone.consents} consents and "
         f"{gone.personal_tokens} personal access tokens."

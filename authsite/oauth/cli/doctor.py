@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from authsite.oauth import client_uris
-from authsite.oauth.client_fields import default_claims
+from authsite.oauth.clients import uris as client_uris
+from authsite.oauth.clients.fields import default_claims
 from authsite.oauth.models import CODE_TYPES, Client
 from authsite.oauth.oidc.availability import is_on_with, why_off
 from authsite.oauth.oidc.id_tokens import CLAIMS_OF_SCOPE, ID_TOKEN_CLAIMS, issuer_of

@@ -5,11 +5,12 @@ from uuid import UUID
 
 import click
 
-from authsite.oauth import inspection, resources, scope_loss
-from authsite.oauth.inspection import Inspected
+from authsite.oauth import resources
 from authsite.oauth.models import JWT, OPAQUE, PersonalToken, Resource
 from authsite.oauth.oidc.availability import is_on_with, why_off
 from authsite.oauth.scopes import OPENID_SCOPES
+from authsite.oauth.tokens import introspection, scope_loss
+from authsite.oauth.tokens.introspection import Inspected
 from authsite.platform.command_line.results import Data, Done, Facts, Listing, result_command
 from authsite.platform.command_line.shared import examples, session, transaction
 from authsite.platform.context import Context
@@ -83,7 +84,7 @@ def revoke(cfg: Settings, dash: str | None, scope: str | None) -> Done:
     text = _read_token()
     with transaction(cfg) as ctx:
         before = _inspect(ctx, text)
-        inspection.revoke(ctx, before)
+        introspection.revoke(ctx, before)
         found = _inspect(ctx, text)
         if before.ended:
             return Done(f"It had ended already: {before.ended}.", _facts(found))
@@ -113,7 +114,7 @@ def _read_token() -> str:
 
 
 def _inspect(ctx: Context, text: str) -> Inspected:
-    found = inspection.inspect(ctx, text)
+    found = introspection.inspect(ctx, text)
     if found is None:
         raise click.ClickException(
             "this is not a token of this installation: it is damaged, another authsite has issued "

@@ -13,10 +13,10 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from authsite.oauth import client_uris, client_urls, redirect_uris, self_described
-from authsite.oauth.clients import MAX_NAME
+from authsite.oauth.clients import document_urls, redirect_uris, self_described, uris
+from authsite.oauth.clients.redirect_uris import NOTHING, Allowed
+from authsite.oauth.clients.service import MAX_NAME
 from authsite.oauth.models import DOCUMENT, MAX_URIS, NATIVE, REDIRECT, Client
-from authsite.oauth.redirect_uris import NOTHING, Allowed
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context, Services
@@ -117,7 +117,7 @@ def _texts(value: object) -> set[str]:
 def _name(url: str, given: object) -> str:
     """The name in one line; the host if there is none that can be shown."""
     text = (as_one_line(given if isinstance(given, str) else "") or "")[:MAX_NAME].strip()
-    return text if self_described.is_name(text) else client_urls.host_of(url)[:MAX_NAME]
+    return text if self_described.is_name(text) else document_urls.host_of(url)[:MAX_NAME]
 
 
 def _redirect_uris(values: Mapping[str, Any], allowed: Allowed) -> tuple[str, ...]:
@@ -266,7 +266,7 @@ def bring_up_to_date(ctx: Context, url: str, *, only_stored: bool = False) -> No
     fetched = fetch(ctx.services, url)
     document = parse(url, fetched.body, redirect_uris.allowed_by(ctx.settings))
     if self_described.is_site(ctx.settings, document.name):
-        document = document._replace(name=client_urls.host_of(url)[:MAX_NAME])
+        document = document._replace(name=document_urls.host_of(url)[:MAX_NAME])
     _store(ctx, url, document, clock.now() + fetched.lifetime)
 
 
@@ -313,7 +313,7 @@ def _update(ctx: Context, url: str, document: ClientDocument, expires: datetime)
         if client is None:
             return False
         _fill(own, client, document, expires)
-        present = client_uris.of(db, [client.id]).get((client.id, REDIRECT), [])
+        present = uris.of(db, [client.id]).get((client.id, REDIRECT), [])
         if tuple(present) != document.redirect_uris:
             _set_uris(own, client, document)
         return True
@@ -329,4 +329,4 @@ def _fill(ctx: Context, client: Client, document: ClientDocument, expires: datet
 
 def _set_uris(ctx: Context, client: Client, document: ClientDocument) -> None:
     allowed = redirect_uris.allowed_by(ctx.settings)
-    client_uris.replace(ctx.db, client, REDIRECT, document.redirect_uris, allowed)
+    uris.replace(ctx.db, client, REDIRECT, document.redirect_uris, allowed)

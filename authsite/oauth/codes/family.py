@@ -11,8 +11,8 @@ from authsite.oauth.errors import ConfirmationRequired, GroupRequired, InvalidGr
 from authsite.oauth.models import Client, Family
 from authsite.oauth.oidc import id_tokens
 from authsite.oauth.oidc.errors import SigningUnavailable
-from authsite.oauth.token_reasons import TokenReason
-from authsite.oauth.tokens import TokenPair
+from authsite.oauth.reasons import TokenReason
+from authsite.oauth.tokens.format import TokenPair
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.sign_in import credentials

@@ -17,14 +17,16 @@ from uuid import UUID
 
 from sqlalchemy import and_, bindparam, exists, select
 
-from authsite.oauth import families, redirect_uris, resources
-from authsite.oauth.client_auth import AuthenticatedClient, is_public
+from authsite.oauth import resources
+from authsite.oauth.clients import redirect_uris
+from authsite.oauth.clients.authentication import AuthenticatedClient, is_public
 from authsite.oauth.errors import ExpiredCode, InvalidCode, NotIssued
-from authsite.oauth.issue import CheckedClient, CodeGrant, issue_for_code
 from authsite.oauth.models import UNVERIFIED_TYPES, Client, Family
 from authsite.oauth.oidc import id_tokens
-from authsite.oauth.token_reasons import DeviceReason, TokenReason
-from authsite.oauth.tokens import TokenPair
+from authsite.oauth.reasons import DeviceReason, TokenReason
+from authsite.oauth.tokens import families
+from authsite.oauth.tokens.format import TokenPair
+from authsite.oauth.tokens.issue import CheckedClient, CodeGrant, issue_for_code
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
 from authsite.platform.context import Context

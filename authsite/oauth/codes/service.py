@@ -9,14 +9,14 @@ from sqlalchemy import Connection, Table, bindparam, exists, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.expression import true
 
-from authsite.oauth import client_groups
+from authsite.oauth.clients import groups
+from authsite.oauth.clients.registered import RegisteredClient
 from authsite.oauth.consents import service as consents
 from authsite.oauth.consents.service import Consent
 from authsite.oauth.errors import ConfirmationRequired
 from authsite.oauth.models import BROWSER, Client
-from authsite.oauth.registered import RegisteredClient
 from authsite.oauth.scopes import OFFLINE_ACCESS
-from authsite.oauth.tokens import expiry
+from authsite.oauth.tokens.format import expiry
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
 from authsite.platform.context import Context
@@ -205,7 +205,7 @@ def check_user(settings: Settings, account: Account, terms: Terms, amr: tuple[st
     """
     if terms.require_confirmed and not account.confirmed:
         raise ConfirmationRequired
-    client_groups.check(settings, account, terms.require_group, levels.acr_of(amr))
+    groups.check(settings, account, terms.require_group, levels.acr_of(amr))
 
 
 # When the tokens end that come from a code: with the browser session, or after a day.

@@ -7,7 +7,7 @@ from pyramid.response import Response
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.oauth.parameters import RESOURCE
+from authsite.oauth.errors import RESOURCE
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.rate_limit.errors import TooManyAttempts
 from authsite.platform.request_state import Request

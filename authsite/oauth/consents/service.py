@@ -27,10 +27,10 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.oauth import resources
-from authsite.oauth.active import ACTIVE_FAMILIES
 from authsite.oauth.codes.models import AuthorizationCode
 from authsite.oauth.models import UNVERIFIED_TYPES, Client, Family
 from authsite.oauth.scopes import OPENID_SCOPES, parse
+from authsite.oauth.tokens.active import ACTIVE_FAMILIES
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_all
 from authsite.platform.context import Context

@@ -10,6 +10,9 @@ from typing_extensions import TypedDict
 
 from authsite.oauth.api import client_of, naming_client, reject_query
 from authsite.oauth.errors import (
+    DEVICE_CODE,
+    RESOURCE,
+    ClientBody,
     InvalidClient,
     InvalidScope,
     InvalidTarget,
@@ -19,7 +22,6 @@ from authsite.oauth.errors import (
 )
 from authsite.oauth.models import MAX_URI
 from authsite.oauth.oidc.id_tokens import issuer_of
-from authsite.oauth.parameters import DEVICE_CODE, RESOURCE, ClientBody
 from authsite.platform.http.address import base_path
 from authsite.platform.http.api_metadata import CLIENT_BASIC, Operation, response_body
 from authsite.platform.http.bodies import MaybeEmpty

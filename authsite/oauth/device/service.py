@@ -13,15 +13,15 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, mapped_column
 
 from authsite.oauth import asked_scopes, resources, scopes
-from authsite.oauth.client_auth import AuthenticatedClient
+from authsite.oauth.clients.authentication import AuthenticatedClient
 from authsite.oauth.codes import service as codes
 from authsite.oauth.codes.redeem import counting_failures, redeem_of_device
 from authsite.oauth.codes.service import KEEP, NewCode
 from authsite.oauth.consents import service as consents
 from authsite.oauth.errors import ExpiredCode, InvalidCode, UnauthorizedClient
 from authsite.oauth.models import DEVICE_GRANT, MAX_URI
-from authsite.oauth.token_reasons import NOT_DEVICE_CODE, DeviceReason
-from authsite.oauth.tokens import TokenPair, expiry
+from authsite.oauth.reasons import NOT_DEVICE_CODE, DeviceReason
+from authsite.oauth.tokens.format import TokenPair, expiry
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context

@@ -11,7 +11,7 @@ from pyramid.interfaces import IRoutesMapper
 from pyramid.response import Response
 from typing_extensions import TypedDict
 
-from authsite.oauth.client_auth import METHODS
+from authsite.oauth.clients.authentication import METHODS
 from authsite.oauth.grants.table import GRANTS, available
 from authsite.oauth.oidc.availability import is_on
 from authsite.oauth.oidc.id_tokens import CLAIMS_OF_SCOPE, ID_TOKEN_CLAIMS, issuer_of

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from authsite.oauth.client_auth import AuthenticatedClient
+from authsite.oauth.clients.authentication import AuthenticatedClient
 from authsite.oauth.codes.redeem import ClientWithCode, Sent, finder, redeem
 from authsite.oauth.device.service import (
     AccessDenied,
@@ -14,11 +14,17 @@ from authsite.oauth.device.service import (
     SlowDown,
     poll,
 )
-from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
+from authsite.oauth.errors import (
+    AUTHORIZATION_CODE,
+    DEVICE_CODE,
+    InvalidGrant,
+    InvalidScope,
+    InvalidTarget,
+    TokenText,
+)
 from authsite.oauth.models import DEVICE_GRANT, MAX_URI
 from authsite.oauth.oidc.errors import SigningUnavailable
-from authsite.oauth.parameters import AUTHORIZATION_CODE, DEVICE_CODE, TokenText
-from authsite.oauth.tokens import TokenPair
+from authsite.oauth.tokens.format import TokenPair
 from authsite.platform.context import Context
 from authsite.platform.http.bodies import Malformed
 

@@ -7,15 +7,15 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import ConfigDict, Field
 
-from authsite.oauth.client_auth import (
+from authsite.oauth.clients.authentication import (
     AuthenticatedClient,
     EnabledClient,
     FoundClient,
     enabled,
 )
+from authsite.oauth.errors import RESOURCE, ClientBody
 from authsite.oauth.models import MAX_URI
-from authsite.oauth.parameters import RESOURCE, ClientBody
-from authsite.oauth.tokens import TokenPair
+from authsite.oauth.tokens.format import TokenPair
 from authsite.platform.context import Context
 from authsite.platform.http.bodies import MaybeEmpty
 from authsite.platform.http.errors import ApiError

@@ -4,13 +4,18 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from authsite.oauth import resources, scopes
-from authsite.oauth.client_auth import AuthenticatedClient
-from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
-from authsite.oauth.issue import issue_for_client
+from authsite.oauth.clients.authentication import AuthenticatedClient
+from authsite.oauth.errors import (
+    REFRESH_TOKEN,
+    InvalidGrant,
+    InvalidScope,
+    InvalidTarget,
+    TokenText,
+)
 from authsite.oauth.oidc.errors import SigningUnavailable
-from authsite.oauth.parameters import REFRESH_TOKEN, TokenText
-from authsite.oauth.refresh import refresh
-from authsite.oauth.tokens import TokenPair
+from authsite.oauth.tokens.format import TokenPair
+from authsite.oauth.tokens.issue import issue_for_client
+from authsite.oauth.tokens.refresh import refresh
 from authsite.platform.context import Context
 
 from .grant import GrantBody, grant

@@ -5,14 +5,23 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from authsite.oauth.client_auth import AuthenticatedClient
-from authsite.oauth.errors import InvalidGrant, InvalidScope, InvalidTarget
+from authsite.oauth.clients.authentication import AuthenticatedClient
+from authsite.oauth.errors import (
+    CREDENTIAL,
+    MFA_TOKEN,
+    Credential,
+    InvalidGrant,
+    InvalidScope,
+    InvalidTarget,
+    Name,
+    Secret,
+    TokenText,
+)
 from authsite.oauth.mfa import service
 from authsite.oauth.mfa.service import MethodNotOffered, MfaRequired, MissingProof, PasskeysOff
 from authsite.oauth.models import MFA_GRANT, PASSKEY_GRANT, PASSWORD_GRANT
 from authsite.oauth.oidc.errors import SigningUnavailable
-from authsite.oauth.parameters import CREDENTIAL, MFA_TOKEN, Credential, Name, Secret, TokenText
-from authsite.oauth.tokens import TokenPair
+from authsite.oauth.tokens.format import TokenPair
 from authsite.platform.context import Context
 from authsite.sign_in.factors.policy import PASSKEY
 from authsite.sign_in.methods.password import NAME as PASSWORD

@@ -6,11 +6,11 @@ The types of client that have it as a preset are in `oauth.models`.
 from collections.abc import Mapping
 from typing import Any
 
-from authsite.oauth.client_auth import AuthenticatedClient, FoundClient
+from authsite.oauth.clients.authentication import AuthenticatedClient, FoundClient
 from authsite.oauth.errors import MissingParameter, UnauthorizedClient, UnsupportedGrantType
 from authsite.oauth.models import DEVICE_GRANT, PASSKEY_GRANT
 from authsite.oauth.oidc.availability import is_on
-from authsite.oauth.tokens import TokenPair
+from authsite.oauth.tokens.format import TokenPair
 from authsite.platform.context import Context, Services
 from authsite.platform.settings.rules import relying_party
 

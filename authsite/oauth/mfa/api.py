@@ -9,6 +9,8 @@ from typing_extensions import TypedDict
 
 from authsite.oauth.api import client_of, reject_query
 from authsite.oauth.errors import (
+    MFA_TOKEN,
+    ClientBody,
     InvalidClient,
     InvalidGrant,
     ParametersInQuery,
@@ -17,7 +19,6 @@ from authsite.oauth.errors import (
 )
 from authsite.oauth.grants.sign_in import by_passkey
 from authsite.oauth.grants.table import check_allowed
-from authsite.oauth.parameters import MFA_TOKEN, ClientBody
 from authsite.platform.http.api_metadata import CLIENT_BASIC, Operation, response_body
 from authsite.platform.http.bodies import Body, Token
 from authsite.platform.rate_limit.errors import TooManyAttempts

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID, uuid4
 
-from authsite.oauth import client_groups, resources, scopes
-from authsite.oauth.client_auth import AuthenticatedClient
+from authsite.oauth import resources, scopes
+from authsite.oauth.clients import groups
+from authsite.oauth.clients.authentication import AuthenticatedClient
 from authsite.oauth.errors import GroupRequired, InvalidGrant, LoginFailed
-from authsite.oauth.issue import issue
+from authsite.oauth.reasons import TokenReason
 from authsite.oauth.resources import RegisteredResource
-from authsite.oauth.token_reasons import TokenReason
-from authsite.oauth.tokens import TokenPair
+from authsite.oauth.tokens.format import TokenPair
+from authsite.oauth.tokens.issue import issue
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record_apart
 from authsite.platform.context import Context
@@ -293,7 +294,7 @@ def complete(ctx: Context, client: AuthenticatedClient, done: Complete, asked: A
     if ctx.has_session:
         commit_session(ctx.db)
     group, acr = client.require_group, acr_of(done.amr)
-    if not client_groups.is_allowed(ctx.settings, done.account, group, acr):
+    if not groups.is_allowed(ctx.settings, done.account, group, acr):
         record_apart(
             ctx,
             Event.LOGIN_FAILED,

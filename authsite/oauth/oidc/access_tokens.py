@@ -14,13 +14,7 @@ from uuid import UUID
 
 from authsite.oauth.models import JWT
 from authsite.oauth.resources import RegisteredResource
-from authsite.oauth.tokens import (
-    BearerToken,
-    Generation,
-    Token,
-    TokenPair,
-    decode_bearer,
-)
+from authsite.oauth.tokens.format import BearerToken, Generation, Token, TokenPair, decode_bearer
 from authsite.platform.context import Context, Services
 from authsite.platform.runtime import clock
 from authsite.users import account as levels

@@ -1,6 +1,6 @@
 """Errors of OpenID Connect."""
 
-from authsite.oauth.token_reasons import TokenReason
+from authsite.oauth.reasons import TokenReason
 from authsite.platform.http.errors import TemporarilyUnavailable
 
 RETRY_AFTER = 60  # seconds; every process reads the keys again by then

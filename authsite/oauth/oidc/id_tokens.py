@@ -17,7 +17,7 @@ from uuid import UUID
 import structlog
 
 from authsite.oauth.scopes import OPENID
-from authsite.oauth.tokens import TokenPair
+from authsite.oauth.tokens.format import TokenPair
 from authsite.platform.context import Context, Services
 from authsite.platform.registrations import Registered
 from authsite.platform.runtime import clock

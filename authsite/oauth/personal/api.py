@@ -8,7 +8,7 @@ from pyramid.response import Response
 from pyramid.view import view_config
 from typing_extensions import TypedDict
 
-from authsite.oauth.listed import ListedToken, list_personal
+from authsite.oauth.tokens.families import ListedToken, list_personal
 from authsite.platform.http.api_metadata import Operation, Parameters, response_body
 from authsite.platform.http.bodies import Body, CurrentPassword, MailCode, MaybeEmpty, Missing
 from authsite.platform.http.errors import FieldError

@@ -5,7 +5,7 @@ from typing import Any
 
 from pyramid.response import Response
 
-from authsite.oauth.listed import list_personal
+from authsite.oauth.tokens.families import list_personal
 from authsite.platform.http.bodies import Body, CurrentPassword, MailCode
 from authsite.platform.http.errors import FieldError
 from authsite.platform.request_state import Request

@@ -14,9 +14,10 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import bindparam, insert, null, select
 
-from authsite.oauth import active_personal_tokens, scopes, tokens
-from authsite.oauth.listed import ListedToken, list_personal
+from authsite.oauth import scopes
 from authsite.oauth.models import Family, PersonalToken
+from authsite.oauth.tokens import active_personal, format
+from authsite.oauth.tokens.families import ListedToken, list_personal
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import Cause, record
 from authsite.platform.context import Context
@@ -175,7 +176,7 @@ def create(
     if len(list_personal(ctx, account.id)) >= MAX_ACTIVE:
         raise TooManyTokens
     now, origin = clock.now(), _origin_of(ctx, user)
-    expires = tokens.expiry(now, lifetime)
+    expires = format.expiry(now, lifetime)
     expires = min(expires, origin.ends_at or expires)
     made = ListedToken(uuid4(), name, scope, now, expires, origin.session_id)
     text = _insert(ctx, user, made, origin)
@@ -209,7 +210,7 @@ def revoke(
     if found is None:
         return None
     why = "revoked by an administrator" if cause else "revoked by its owner"
-    active_personal_tokens.end(ctx, token_id, why, user_id=user_id, cause=cause)
+    active_personal.end(ctx, token_id, why, user_id=user_id, cause=cause)
     return found
 
 
@@ -251,8 +252,8 @@ def _insert(ctx: Context, user: SignedInUser, made: ListedToken, origin: _Origin
             agent=info.agent,
         )
     )
-    sealed = tokens.PersonalTokenValues(made.id, int(made.expires.timestamp()))
-    return tokens.encode_personal(ctx.services.keys, sealed)
+    sealed = format.PersonalTokenValues(made.id, int(made.expires.timestamp()))
+    return format.encode_personal(ctx.services.keys, sealed)
 
 
 def _origin_of(ctx: Context, user: SignedInUser) -> _Origin:

@@ -8,10 +8,17 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite.oauth.api import TokenAnswer, token_response
-from authsite.oauth.errors import InvalidClient, InvalidGrant, InvalidScope, UnauthorizedClient
+from authsite.oauth.errors import (
+    REFRESH_TOKEN,
+    InvalidClient,
+    InvalidGrant,
+    InvalidScope,
+    Name,
+    TokenText,
+    UnauthorizedClient,
+)
 from authsite.oauth.mfa.service import MfaRequired
-from authsite.oauth.parameters import REFRESH_TOKEN, Name, TokenText
-from authsite.oauth.tokens import TokenPair
+from authsite.oauth.tokens.format import TokenPair
 from authsite.platform.http.api_metadata import (
     REFRESH_COOKIE,
     Operation,

@@ -5,8 +5,7 @@ from uuid import UUID
 
 import structlog
 
-from authsite.oauth import refresh as rotation
-from authsite.oauth.client_auth import AuthenticatedClient, authenticate
+from authsite.oauth.clients.authentication import AuthenticatedClient, authenticate
 from authsite.oauth.grants.machine import by_refresh_token
 from authsite.oauth.grants.sign_in import (
     by_mfa,
@@ -18,7 +17,8 @@ from authsite.oauth.grants.sign_in import (
 from authsite.oauth.grants.table import check_allowed
 from authsite.oauth.mfa import service as mfa
 from authsite.oauth.mfa.service import PasskeyOptions
-from authsite.oauth.tokens import REFRESH, Token, TokenPair, decode_expired
+from authsite.oauth.tokens import refresh as rotation
+from authsite.oauth.tokens.format import REFRESH, Token, TokenPair, decode_expired
 from authsite.platform.audit.events import Event
 from authsite.platform.context import Context
 from authsite.platform.http import cookies

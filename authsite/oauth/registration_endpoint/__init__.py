@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from authsite.oauth import API_TAG, unused_clients
+from authsite.oauth import API_TAG
+from authsite.oauth.clients import unused
 from authsite.oauth.oidc.availability import is_on
 
 from .service import RegistrationReason
@@ -20,7 +21,7 @@ def includeme(config: "Configurator") -> None:
     config.add_cleanup(
         "unused_clients",
         "Clients that registered themselves",
-        unused_clients.purge,
+        unused.purge,
         when="never used, after a day",
     )
     config.add_reasons("registration", RegistrationReason)

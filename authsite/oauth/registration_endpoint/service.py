@@ -4,9 +4,11 @@ import uuid
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from authsite.oauth import client_uris, redirect_uris, self_described, unused_clients
-from authsite.oauth.client_secrets import hash_secret
-from authsite.oauth.clients import MAX_NAME, new_secret
+from authsite.oauth.clients import redirect_uris, self_described, unused
+from authsite.oauth.clients import uris as client_uris
+from authsite.oauth.clients.authentication import hash_secret
+from authsite.oauth.clients.redirect_uris import Allowed
+from authsite.oauth.clients.service import MAX_NAME, new_secret
 from authsite.oauth.models import (
     DYNAMIC,
     MAX_URIS,
@@ -16,7 +18,6 @@ from authsite.oauth.models import (
     Client,
     grant_types_of,
 )
-from authsite.oauth.redirect_uris import Allowed
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record
 from authsite.platform.context import Context
@@ -226,7 +227,7 @@ def register(ctx: Context, sent: ClientMetadata) -> RegisteredClientAnswer:
     ctx.limits.count(ADDRESS, ctx.limits.address)
     is_within = ctx.limits.allows(TOTAL)
     if not is_within:
-        unused_clients.displace_one(ctx)
+        unused.displace_one(ctx)
     client, secret = _store(ctx, values)
     details = {"name": client.name, "redirect_uris": " ".join(values.redirect_uris)}
     record(ctx, Event.CLIENT_REGISTERED, client_id=client.id, details=details)

@@ -137,7 +137,7 @@ class Attempts:
 class Lock(Enum):
     """A lock: the number of the advisory lock, and the suffix of the file.
 
-    Migrations have the number 7165218, and `authsite.oauth.clients.wait_for_others` has 7165221.
+    Migrations have the number 7165218, and `oauth.clients.service.wait_for_others` has 7165221.
     """
 
     LEADER = 7165219, "duty"  # held by the process that cleans up every hour

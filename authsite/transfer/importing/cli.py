@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO, TypeAlias
 
 import click
 
-from authsite.oauth.clients import MAX_SCOPE
+from authsite.oauth.clients.service import MAX_SCOPE
 from authsite.oauth.models import CODE_TYPES
 from authsite.platform.command_line.results import private_file, refuse_overwriting
 from authsite.platform.command_line.shared import (

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from sqlalchemy import Table, insert, select
 
-from authsite.oauth import client_uris
-from authsite.oauth.client_secrets import scheme_of
+from authsite.oauth.clients import uris as client_uris
+from authsite.oauth.clients.authentication import scheme_of
+from authsite.oauth.clients.redirect_uris import allowed_by
 from authsite.oauth.models import (
     CODE_TYPES,
     MAX_URIS,
@@ -23,7 +24,6 @@ from authsite.oauth.models import (
     Client,
     ClientUri,
 )
-from authsite.oauth.redirect_uris import allowed_by
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
 from authsite.platform.context import Context

@@ -5,8 +5,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from authsite.oauth import redirect_uris
-from authsite.oauth.client_fields import ALGORITHMS, CLAIMS, CONSENT, MAX_LIFETIME, PKCE
+from authsite.oauth.clients import redirect_uris
+from authsite.oauth.clients.fields import ALGORITHMS, CLAIMS, CONSENT, MAX_LIFETIME, PKCE
 from authsite.oauth.grants.table import GRANTS
 from authsite.oauth.models import (
     CLIENT_TYPES,

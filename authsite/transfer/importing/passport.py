@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from authsite.oauth.client_secrets import hash_secret, scheme_of
+from authsite.oauth.clients.authentication import hash_secret, scheme_of
 from authsite.oauth.models import BROWSER, CLIENT_TYPES, CODE_TYPES, NATIVE, SERVER
 
 from .rows import ClientDraft, Fault, UserDraft, flag, moment, required, text

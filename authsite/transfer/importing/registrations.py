@@ -10,9 +10,10 @@ from sqlalchemy import Table, insert, select
 
 from authsite.groups import members, service
 from authsite.groups.lookup import find
-from authsite.oauth import client_uris, resources
+from authsite.oauth import resources
+from authsite.oauth.clients import uris
+from authsite.oauth.clients.redirect_uris import allowed_by
 from authsite.oauth.models import RESOURCE_SERVER, Client, ClientUri, Resource
-from authsite.oauth.redirect_uris import allowed_by
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, Cause, record_all
 from authsite.platform.context import Context
@@ -53,10 +54,10 @@ def write_uris(
 
     def take(draft: ClientUriDraft) -> Result:
         client_id, type_ = _own_client(ctx, before, draft.client_id)
-        if draft.kind not in client_uris.KINDS.values():
-            raise Fault("kind", f"is none of {', '.join(client_uris.KINDS.values())}")
+        if draft.kind not in uris.KINDS.values():
+            raise Fault("kind", f"is none of {', '.join(uris.KINDS.values())}")
         try:
-            client_uris.check(draft.kind, draft.uri, type_, allowed_by(ctx.settings))
+            uris.check(draft.kind, draft.uri, type_, allowed_by(ctx.settings))
         except ValueError as error:
             raise Fault("uri", str(error)) from None
         known = select(ClientUri.id).where(

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import authsite
-from authsite.oauth import families
+from authsite.oauth.tokens import families
 from authsite.platform.http.headers import PAGE_POLICY
 from tests.support import databases
 from tests.support.acting import acting

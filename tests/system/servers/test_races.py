@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from authsite.oauth import clients
+from authsite.oauth.clients import service as clients
 from authsite.oauth.models import Family
-from authsite.oauth.tokens import ACCESS
+from authsite.oauth.tokens.format import ACCESS
 from authsite.platform.runtime import clock
 from authsite.users import service as users
 from authsite.users.models import User

@@ -13,7 +13,7 @@ from authsite.admin.confirming import OptionalReason, RequiredReason, confirming
 from authsite.admin.errors import UnknownObject
 from authsite.admin.guard import administrator_of
 from authsite.admin.users import actions, detail, judges
-from authsite.oauth.listed import list_personal
+from authsite.oauth.tokens.families import list_personal
 from authsite.platform.http.address import route_path
 from authsite.platform.http.bodies import Consent, Email, MaybeEmpty, Missing
 from authsite.platform.http.errors import FieldError

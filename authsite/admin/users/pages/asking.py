@@ -12,7 +12,7 @@ from authsite.admin.confirming import NO_NOTICE, Confirmation
 from authsite.admin.errors import UnknownObject
 from authsite.admin.guard import Administrator, administrator_of, require_rank, reserved_groups
 from authsite.admin.users import actions, detail
-from authsite.oauth.administering import administering_clients
+from authsite.oauth.clients.fields import administering_clients
 from authsite.platform.addresses import shown
 from authsite.platform.context import Context
 from authsite.platform.http.address import route_path

@@ -14,7 +14,7 @@ from authsite.admin.guard import Administrator, administrator_of, require_rank, 
 from authsite.admin.lists import invalid
 from authsite.admin.users import detail, search
 from authsite.admin.users.search import Wanted
-from authsite.oauth.listed import list_personal
+from authsite.oauth.tokens.families import list_personal
 from authsite.platform.audit.models import AuditEvent, Detail
 from authsite.platform.context import Context
 from authsite.platform.http.errors import FieldError, ValidationFailed

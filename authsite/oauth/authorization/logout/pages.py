@@ -13,18 +13,18 @@ from pyramid.response import Response
 from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
-from authsite.oauth import client_urls, redirect_uris, registered
 from authsite.oauth.authorization.consent_page import lead_to
 from authsite.oauth.authorization.continuation import take_language
 from authsite.oauth.authorization.request import MAX_REQUEST, MAX_STATE, Parameters, pairs_of
 from authsite.oauth.authorization_reasons import Refused
+from authsite.oauth.clients import document_urls, redirect_uris, registered
+from authsite.oauth.clients.registered import RegisteredClient
 from authsite.oauth.codes import session_end
 from authsite.oauth.models import POST_LOGOUT
 from authsite.oauth.oidc import id_tokens
 from authsite.oauth.oidc.errors import NotOurIdToken
 from authsite.oauth.oidc.keys import ring
-from authsite.oauth.registered import RegisteredClient
-from authsite.oauth.tokens import kind_of
+from authsite.oauth.tokens.format import kind_of
 from authsite.platform.context import Context
 from authsite.platform.db.transaction import transaction
 from authsite.platform.http.address import route_path
@@ -107,7 +107,7 @@ def check(ctx: Context, sent: Parameters) -> Logout:
     if client_id and client is None and claims is None:
         raise LogoutRefused(LogoutReason.CLIENT_UNKNOWN, {"sent": client_id})
     target = _target(ctx, client, values)
-    unverified = client.unverified if client else client_urls.is_url(client_id or "")
+    unverified = client.unverified if client else document_urls.is_url(client_id or "")
     return Logout(None if claims is None else _session_of(claims), client, target, unverified)
 
 

@@ -8,10 +8,16 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from pyramid.view import view_config
 
 from authsite.oauth.api import TokenAnswer
-from authsite.oauth.errors import InvalidGrant, InvalidScope
+from authsite.oauth.errors import (
+    CREDENTIAL,
+    MFA_TOKEN,
+    Credential,
+    InvalidGrant,
+    InvalidScope,
+    TokenText,
+)
 from authsite.oauth.mfa.api import PasskeyOptionsAnswer
 from authsite.oauth.mfa.service import MethodNotOffered, MfaRequired, MissingProof, PasskeysOff
-from authsite.oauth.parameters import CREDENTIAL, MFA_TOKEN, Credential, TokenText
 from authsite.oauth.proxy import service
 from authsite.oauth.proxy.api import CLIENT_ERRORS, COOKIES, ClientPath, logged_in
 from authsite.oauth.proxy.service import ForeignOrigin

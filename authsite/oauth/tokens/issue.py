@@ -8,6 +8,15 @@ from uuid import UUID, uuid4
 from sqlalchemy import ColumnElement, FromClause, bindparam, exists, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from authsite.oauth import resources, scopes
+from authsite.oauth.clients.unused import noting_first_tokens
+from authsite.oauth.codes.models import AuthorizationCode
+from authsite.oauth.codes.spend import SPEND_CODE
+from authsite.oauth.errors import NotIssued
+from authsite.oauth.models import Client, Family
+from authsite.oauth.oidc import access_tokens
+from authsite.oauth.oidc.access_tokens import Form
+from authsite.oauth.resources import RegisteredResource
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import event_values, recording_if
 from authsite.platform.context import Context
@@ -21,17 +30,8 @@ from authsite.users.groups.group_scopes import Holder
 from authsite.users.models import User, unchanged_since
 from authsite.users.service import NOTED_AGAIN
 
-from . import resources, scopes
 from .active import FAMILIES
-from .codes.models import AuthorizationCode
-from .codes.spend import SPEND_CODE
-from .errors import NotIssued
-from .models import Client, Family
-from .oidc import access_tokens
-from .oidc.access_tokens import Form
-from .resources import RegisteredResource
-from .tokens import Generation, TokenPair, encode_pair, refresh_expiry
-from .unused_clients import noting_first_tokens
+from .format import Generation, TokenPair, encode_pair, refresh_expiry
 
 
 class CheckedClient(Protocol):

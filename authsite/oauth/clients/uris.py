@@ -1,18 +1,23 @@
 """The URIs of a client: check and store those of a kind, and read them."""
 
+import time
 import uuid
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import delete, select
+import structlog
+from sqlalchemy import delete, literal_column, select
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from authsite.oauth.errors import InvalidValue
+from authsite.oauth.models import MAX_URIS, ORIGIN, POST_LOGOUT, REDIRECT, Client, ClientUri
+from authsite.platform.context import Services
+from authsite.platform.db import PreparedQuery
 from authsite.platform.i18n import _
 
 from . import redirect_uris
-from .invalid_value import InvalidValue
-from .models import MAX_URIS, ORIGIN, POST_LOGOUT, REDIRECT, Client, ClientUri
 from .redirect_uris import Allowed
 
 KINDS = {"redirect_uris": REDIRECT, "post_logout_redirect_uris": POST_LOGOUT, "origins": ORIGIN}
@@ -76,3 +81,53 @@ def unencrypted(uris: Uris, client_id: UUID) -> list[str]:
     kinds = (REDIRECT, POST_LOGOUT)
     returning = [uri for kind in kinds for uri in uris.get((client_id, kind), ())]
     return [uri for uri in dict.fromkeys(returning) if redirect_uris.is_unencrypted(uri)]
+
+
+# The origins of `browser` clients: their scripts may call the token endpoint and its neighbors.
+
+
+LIFETIME = 10.0  # seconds
+log = structlog.get_logger("authsite.oauth")
+
+
+class RegisteredOrigin(NamedTuple):
+    """An origin of at least one enabled client."""
+
+    uri: str
+
+
+ORIGINS = PreparedQuery(
+    select(ClientUri.uri)
+    .join(Client, Client.id == ClientUri.client_id)
+    .where(
+        ClientUri.kind == literal_column("'origin'"),
+        Client.type == literal_column("'browser'"),
+        Client.disabled_at.is_(None),
+    )
+    .distinct(),
+    RegisteredOrigin,
+)
+
+
+class Origins:
+    """What the database has, read again when it is older than `LIFETIME`.
+
+    All origins are read at once, so that a stranger who sends new ones causes no query each.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        """``now``: the monotonic clock, in seconds."""
+        self._now = now
+        self._known: frozenset[str] = frozenset()
+        self._until = -LIFETIME
+
+    def allows(self, services: Services, origin: str) -> bool:
+        """Whether an enabled `browser` client has this origin, letter for letter."""
+        now = self._now()
+        if now >= self._until:
+            try:
+                self._known = frozenset(each.uri for each in ORIGINS.all(services.database))
+            except SQLAlchemyError as error:  # the response is an error then, in any case
+                log.warning("origins_not_read", error=type(error).__name__)
+            self._until = now + LIFETIME
+        return origin in self._known

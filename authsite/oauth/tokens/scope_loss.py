@@ -7,6 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Select, literal, null, or_, select, update
 
+from authsite.oauth.models import Family, PersonalToken
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record_all
 from authsite.platform.context import Context
@@ -19,9 +20,8 @@ from authsite.users.groups.group_scopes import Holder
 from authsite.users.groups.labels import Group, GroupMember
 
 from .active import ACTIVE_FAMILIES
-from .active_personal_tokens import ACTIVE_PERSONAL_TOKENS
+from .active_personal import ACTIVE_PERSONAL_TOKENS
 from .families import SCOPE_LOST
-from .models import Family, PersonalToken
 
 BATCH = 500  # rows
 Table: TypeAlias = type[Family] | type[PersonalToken]

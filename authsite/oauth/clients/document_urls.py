@@ -7,13 +7,13 @@ URLs are the same if their texts are (RFC 3986, section 6.2.1).
 import re
 from urllib.parse import unquote, urlsplit
 
+from authsite.oauth.errors import InvalidValue
+from authsite.oauth.models import SERVER
 from authsite.platform.i18n import _
 from authsite.platform.settings import Settings
 from authsite.platform.settings.agent_values import ALL_HOSTS
 
 from . import redirect_uris
-from .invalid_value import InvalidValue
-from .models import SERVER
 
 MAX_URL = 1024  # characters: no longer one reaches the token endpoint
 _BEGIN = re.compile(r"https://[^/?#A-Z]+/")

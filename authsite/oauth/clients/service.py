@@ -11,6 +11,15 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, CursorResult, func, select, update
 from sqlalchemy.orm import Session
 
+from authsite.oauth.errors import InvalidValue, errors_of, require_valid
+from authsite.oauth.models import (
+    CODE_TYPES,
+    DOCUMENT,
+    DYNAMIC,
+    PUBLIC_TYPES,
+    REGISTRABLE_TYPES,
+    Client,
+)
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.models import Detail
 from authsite.platform.audit.service import Cause, record
@@ -24,9 +33,7 @@ from authsite.platform.settings.values import scope as scope_name
 from authsite.sign_in.fields import not_one_line
 from authsite.users.groups.labels import ADMIN_SCOPES
 
-from .client_secrets import hash_secret
-from .invalid_value import InvalidValue, errors_of, require_valid
-from .models import CODE_TYPES, DOCUMENT, DYNAMIC, PUBLIC_TYPES, REGISTRABLE_TYPES, Client
+from .authentication import hash_secret
 
 MAX_NAME, MAX_SCOPE = 100, 1024  # characters: the size of the columns
 

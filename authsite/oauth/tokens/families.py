@@ -3,20 +3,25 @@
 A family is one row. `issue` inserts it, and `refresh` rotates it.
 """
 
-from datetime import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import Connection, bindparam, or_, select, update
 
+from authsite.oauth.models import Family, PersonalToken
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import Cause, details_of, record, record_apart
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
+from authsite.platform.db.batches import Batch, sweep_table
 from authsite.platform.runtime import clock
+from authsite.platform.settings import Settings
 from authsite.sign_in import credentials
 
-from .models import Family
+from .active_personal import ACTIVE_PERSONAL_TOKENS
 
 SCOPE_LOST = "no group gives its scope"  # the column has 32 characters
 
@@ -110,3 +115,75 @@ def confirm(
         .values(facts=packed, auth_at=at)
         .execution_options(synchronize_session=False)
     )
+
+
+# Delete families whose tokens are all unusable, and unusable personal access tokens.
+#
+# A token whose row is deleted finds no row and is rejected like a forged one.
+
+
+KEEP_REVOKED = timedelta(days=7)  # for investigations
+
+
+def purge(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batch]:
+    """Delete families of which both tokens have expired, and those revoked a week ago."""
+    # The settings allow an access token that outlives its refresh token.
+    expired_before = now - max(timedelta(0), cfg.expires_in - cfg.refresh_expires_in)
+    unusable = or_(
+        Family.refresh_expires_at <= expired_before,
+        Family.revoked_at <= now - KEEP_REVOKED,
+    )
+    return sweep_table(connection, Family, unusable)
+
+
+def purge_personal_tokens(connection: Connection, now: datetime, cfg: Settings) -> Iterator[Batch]:
+    """Delete personal access tokens that have expired, and those revoked a week ago."""
+    unusable = or_(
+        PersonalToken.expires_at <= now,
+        PersonalToken.revoked_at <= now - KEEP_REVOKED,
+    )
+    return sweep_table(connection, PersonalToken, unusable)
+
+
+# Personal access tokens as lists show them.
+
+
+@dataclass(frozen=True, slots=True)
+class ListedToken:
+    """An active personal access token; ``session_id``: of the session in which it was created."""
+
+    id: UUID
+    name: str
+    scope: str
+    created: datetime
+    expires: datetime
+    session_id: UUID
+    used_at: datetime | None = None
+
+    @property
+    def last_used(self) -> datetime | None:
+        """When it was last used, to the hour; None before the first use."""
+        # The hour of the first use may have begun before the token was created.
+        return self.used_at and max(self.used_at, self.created)
+
+
+def list_personal(ctx: Context, user_id: UUID) -> list[ListedToken]:
+    """The active personal access tokens of a user, the newest first."""
+    rows = ctx.db.scalars(
+        ACTIVE_PERSONAL_TOKENS.with_only_columns(PersonalToken).where(
+            PersonalToken.user_id == user_id, PersonalToken.expires_at > clock.now()
+        )
+    )
+    found = [
+        ListedToken(
+            row.id,
+            row.name,
+            row.scope,
+            row.created_at,
+            row.expires_at,
+            row.session_id,
+            row.used_at,
+        )
+        for row in rows
+    ]
+    return sorted(found, key=lambda each: (-each.created.timestamp(), each.id))  # they are few

@@ -2,15 +2,15 @@
 
 import unicodedata
 
+from authsite.oauth.errors import InvalidValue
+from authsite.oauth.models import DYNAMIC
 from authsite.platform.i18n import _
 from authsite.platform.runtime.lines import INVISIBLE, JOINERS, NotOneLine, one_line
 from authsite.platform.settings import Settings
 from authsite.platform.settings.values import OIDC_SCOPES
 
 from . import redirect_uris
-from .clients import MAX_NAME, MAX_SCOPE
-from .invalid_value import InvalidValue
-from .models import DYNAMIC
+from .service import MAX_NAME, MAX_SCOPE
 
 LINKS = ("client_uri", "policy_uri", "tos_uri")
 """The links to pages of the client, by the names of RFC 7591, section 2."""

@@ -5,16 +5,16 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, select
 
+from authsite.oauth.clients.authentication import AuthenticatedClient
+from authsite.oauth.models import Family
+from authsite.oauth.oidc import access_tokens
+from authsite.oauth.reasons import Inactive, TokenStateReason
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 
-from . import active_personal_tokens, families
-from .client_auth import AuthenticatedClient
-from .introspection_reasons import Inactive, TokenStateReason
-from .models import Family
-from .oidc import access_tokens
-from .tokens import ACCESS, REFRESH, BearerToken, PersonalTokenValues, decode_expired, kind_of
+from . import active_personal, families
+from .format import ACCESS, REFRESH, BearerToken, PersonalTokenValues, decode_expired, kind_of
 
 
 class RevocableFamily(NamedTuple):
@@ -63,4 +63,4 @@ def log_out(ctx: Context, token: BearerToken, user_id: UUID | None, client_id: U
     if not isinstance(token, PersonalTokenValues):
         families.end(ctx, token.family_id, "logout", user_id=user_id, client_id=client_id)
     elif user_id:
-        active_personal_tokens.end(ctx, token.id, "logout", user_id=user_id)
+        active_personal.end(ctx, token.id, "logout", user_id=user_id)

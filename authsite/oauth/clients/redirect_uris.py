@@ -11,13 +11,12 @@ from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from authsite.oauth.errors import InvalidValue
+from authsite.oauth.models import MAX_URI, NATIVE, PROGRAM_TYPES, SERVER
 from authsite.platform.i18n import _
 from authsite.platform.settings import Settings
 from authsite.platform.settings.urls import host_name, origin
 from authsite.platform.settings.values import RESERVED_SCHEMES
-
-from .invalid_value import InvalidValue
-from .models import MAX_URI, NATIVE, PROGRAM_TYPES, SERVER
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 # RFC 3986 without the characters that begin a fragment, and without "*".

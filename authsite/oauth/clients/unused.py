@@ -12,6 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, and_, bindparam, exists, func, or_, select, update
 
+from authsite.oauth.models import DOCUMENT, DYNAMIC, UNVERIFIED_TYPES, Client, Family
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import record, record_by_task
 from authsite.platform.context import Context
@@ -19,8 +20,6 @@ from authsite.platform.db import PreparedQuery
 from authsite.platform.db.batches import ROWS, Batch, delete_chosen
 from authsite.platform.runtime import clock
 from authsite.platform.settings import Settings
-
-from .models import DOCUMENT, DYNAMIC, UNVERIFIED_TYPES, Client, Family
 
 KEEP_UNUSED = timedelta(hours=24)
 SIGN_IN = timedelta(hours=1)  # the longest way from the registration to the first tokens

@@ -4,7 +4,7 @@ A token is active while it is not revoked, its user and the client of the sessio
 created are enabled, and their epochs are those that were copied into the row. Its expiry is in its
 text, and in the row for lists. `authsite.oauth.personal` creates and lists them.
 
-A token from before this table is a row among the families; `authsite.oauth.active` finds it.
+A token from before this table is a row among the families; `authsite.oauth.tokens.active` finds it.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Table, and_, bindparam, case, or_, select, update
 from sqlalchemy.orm import outerjoin
 
+from authsite.oauth.models import Client, Family, PersonalToken
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import Cause, details_of, record
 from authsite.platform.context import Context
@@ -26,8 +27,7 @@ from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User
 
 from .active import ASKING, ASKING_COLUMNS, BATCH, with_owners
-from .models import Client, Family, PersonalToken
-from .tokens import PersonalTokenValues
+from .format import PersonalTokenValues
 
 PERSONAL_TOKENS = cast(Table, PersonalToken.__table__)
 _NEVER = datetime.min.replace(tzinfo=UTC)

@@ -4,28 +4,36 @@ Most of it is for clients that sign people in with a code. A value of None leave
 and an empty one removes it.
 """
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
-from authsite.platform.context import Context
-from authsite.platform.i18n import _
-from authsite.platform.settings import files_of, is_file_name
-from authsite.platform.settings.values import duration, format_duration
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-from . import client_groups, client_uris, redirect_uris, resources
-from .invalid_value import InvalidValue, errors_of, require_valid
-from .models import (
+from authsite.oauth import resources
+from authsite.oauth.errors import InvalidValue, errors_of, require_valid
+from authsite.oauth.models import (
     BROWSER,
     CODE_TYPES,
     ORIGIN,
     POST_LOGOUT,
     REDIRECT,
     SERVER,
+    UNVERIFIED_TYPES,
     Client,
     grant_types_of,
 )
+from authsite.platform.context import Context
+from authsite.platform.i18n import _
+from authsite.platform.runtime import clock
+from authsite.platform.settings import files_of, is_file_name
+from authsite.platform.settings.values import ADMIN_PREFIX, duration, format_duration, is_admin
+
+from . import groups, redirect_uris
+from . import uris as client_uris
 
 PKCE = ("required", "optional")
 CONSENT = ("ask", "none")
@@ -213,7 +221,7 @@ def _claims_in_id_token(_ctx: Context, client_type: str, value: str) -> bool:
 
 def _group(ctx: Context, _type: str, name: str) -> str | None:
     if name:
-        client_groups.require_existing(ctx.db, name)
+        groups.require_existing(ctx.db, name)
     return name or None
 
 
@@ -300,3 +308,66 @@ _COLUMNS = {
     "id_token_signed_response_alg": "id_token_alg",
     "id_token_claims": "claims_in_id_token",
 }
+
+
+# What commands and the API say of a client; never its secrets.
+
+
+def facts_of(client: Client, uris: client_uris.Uris) -> dict[str, object]:
+    """The fields of a client; ``uris``: see `client_uris.of`. All values fit into JSON.
+
+    One that no administrator has registered has ``verified`` false, and what it says of itself.
+    """
+    secrets = (client.secret_hash, client.previous_secret_hash)
+    unverified = client.type in UNVERIFIED_TYPES
+    about_itself = {
+        "verified": False,
+        "document": client.document_uri,
+        "client_uri": client.client_uri,
+        "used_at": clock.rfc3339(client.used_at) if client.used_at else None,
+    }
+    return {
+        "client_id": str(client.id),
+        "name": client.name,
+        "type": client.type,
+        "grant_types": list(grant_types_of(client.type, client.grant_types)),
+        "scope": client.scope,
+        "default_scope": client.default_scope,
+        "secrets": len([secret for secret in secrets if secret]),
+        "enabled": client.disabled_at is None,
+        "created_at": clock.rfc3339(client.created_at),
+        **(about_itself if unverified else {}),
+        **shown(client, uris),
+    }
+
+
+# Clients that act for themselves with scopes of administrators.
+#
+# An owner gives them these scopes, and sees their secrets. They belong to the installation, not
+# to that owner, and stay when the owner goes: the pages and the command that take the role away
+# name them.
+
+
+MOST = 1000  # clients that are read
+
+
+class AdministeringClient(NamedTuple):
+    """An enabled client that may do something as an administrator."""
+
+    id: uuid.UUID
+    name: str
+
+
+def administering_clients(db: Session) -> Sequence[AdministeringClient]:
+    """The enabled clients that have scopes of administrators, the oldest first."""
+    query = (
+        select(Client.id, Client.name, Client.scope)
+        .where(Client.type == "personal", Client.disabled_at.is_(None))
+        .where(Client.scope.contains(ADMIN_PREFIX, autoescape=True))
+        .order_by(Client.created_at, Client.id)
+    )
+    return [
+        AdministeringClient(id_, name)
+        for id_, name, scope in db.execute(query.limit(MOST))
+        if any(map(is_admin, scope.split()))
+    ]

@@ -3,25 +3,141 @@
 A public client has no secret, and sends its ``client_id`` alone (`identify`; section 3.2.1).
 """
 
+import binascii
+import hmac
+import secrets
 import uuid
+from base64 import b64decode
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar
+from hashlib import sha256
+from typing import Literal, NamedTuple, Protocol, TypeVar
+from urllib.parse import unquote_plus
 
-from sqlalchemy import bindparam, select
+import structlog
+from sqlalchemy import bindparam, select, update
+from sqlalchemy.exc import SQLAlchemyError
 
+from authsite.oauth.errors import InvalidClient, TwoClientAuthentications
+from authsite.oauth.models import DOCUMENT, PUBLIC_TYPES, Client, may_use
+from authsite.oauth.reasons import ClientReason
 from authsite.platform.context import Context
 from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.passwords import Passwords
 from authsite.platform.runtime.ids import as_client_id
 
-from . import basic, client_urls
-from .client_secrets import HasSecrets, check_imported, has_secret
-from .errors import InvalidClient, TwoClientAuthentications
-from .models import DOCUMENT, PUBLIC_TYPES, Client, may_use
+from . import document_urls
 from .registered import DOCUMENT_CLIENT
-from .token_reasons import ClientReason
+
+# The header ``Authorization: Basic`` of a client (RFC 6749, section 2.3.1).
+
+
+MAX_LENGTH = 4096
+
+
+def is_basic(authorization: str) -> bool:
+    """Whether this is the header of the scheme Basic, well-formed or not."""
+    return authorization.partition(" ")[0].lower() == "basic"
+
+
+def decode(authorization: str) -> tuple[str, str]:
+    """The id and the secret of the client. Raises `InvalidClient`."""
+    value = authorization.partition(" ")[2]
+    malformed = InvalidClient(ClientReason.BASIC_MALFORMED)
+    if len(value) > MAX_LENGTH:
+        raise malformed
+    try:
+        client_id, colon, secret = b64decode(value.strip(), validate=True).decode().partition(":")
+        if not colon:
+            raise malformed
+        return unquote_plus(client_id, errors="strict"), unquote_plus(secret, errors="strict")
+    except (binascii.Error, ValueError):
+        raise malformed from None
+
+
+# The secrets of clients, as hashes.
+#
+# A secret has enough random bits for SHA-256, which every request of the client computes. Secrets
+# that were imported as bcrypt hashes, as Laravel Passport stores them, are checked in the hash
+# pool, and replaced by our own form at the first use.
+
+
+log = structlog.get_logger("authsite.oauth")
+
+_UNKNOWN_HASH = sha256(secrets.token_bytes(32)).hexdigest()
+
+
+class HasSecrets(Protocol):
+    """A row of an enabled client with the hashes of its secrets, whatever else was read with it."""
+
+    @property
+    def id(self) -> uuid.UUID: ...
+    @property
+    def secret_hash(self) -> str: ...
+    @property
+    def previous_secret_hash(self) -> str | None: ...
+
+
+def hash_secret(secret: str) -> str:
+    """SHA-256 in hex, which is enough for a secret that has 256 random bits."""
+    return sha256(secret.encode(errors="surrogatepass")).hexdigest()
+
+
+def scheme_of(stored: str) -> Literal["sha256", "bcrypt"]:
+    """The form of the stored hash of a secret: our own, or the bcrypt hash of another system."""
+    return "bcrypt" if stored.startswith("$2") else "sha256"
+
+
+def has_secret(found: HasSecrets | None, secret: str | None) -> bool:
+    """Whether ``secret`` is one of the client's, by its SHA-256.
+
+    The same work for every client, known or not.
+    """
+    sent = hash_secret(secret or "")
+    stored = (found.secret_hash, found.previous_secret_hash) if found else (None, None)
+    # In a list, not a generator: both are compared in any case, so that timing reveals nothing.
+    matches = [
+        hmac.compare_digest((each or _UNKNOWN_HASH).encode(), sent.encode()) for each in stored
+    ]
+    return bool(secret) and any(matches)
+
+
+def check_imported(
+    database: Database,
+    passwords: Passwords,
+    client: HasSecrets,
+    secret: str,
+    upgrade: bool,
+) -> bool:
+    """Whether ``secret`` is one that ``client`` has as a bcrypt hash.
+
+    If so, and with ``upgrade``, the hash is replaced by one of the same secret, which is not an
+    event of the audit trail. Other clients cost nothing. Raises `HashCapacityExceeded`.
+    """
+    for column, stored in (
+        (Client.secret_hash, client.secret_hash),
+        (Client.previous_secret_hash, client.previous_secret_hash),
+    ):
+        if stored and scheme_of(stored) == "bcrypt" and passwords.check(secret, stored):
+            if not upgrade:
+                return True
+            try:
+                with database.transactional.begin() as connection:
+                    connection.execute(
+                        update(Client)
+                        .where(Client.id == client.id, column == stored)
+                        .values({column: hash_secret(secret)})
+                    )
+            except SQLAlchemyError as error:
+                log.warning(
+                    "client_secret_upgrade_failed",
+                    client=str(client.id),
+                    error=type(error).__name__,
+                )
+            return True
+    return False
+
 
 METHODS = ("client_secret_basic", "client_secret_post")  # names of RFC 7591, section 2
 _UNKNOWN_ID = uuid.UUID(int=0)
@@ -115,7 +231,7 @@ def authenticate_request(
         client_id, secret = _sent(credentials)
         return _authenticate_limited(ctx, find(client_id=client_id), secret)
     except InvalidClient as error:
-        if basic.is_basic(credentials.authorization):
+        if is_basic(credentials.authorization):
             error.headers["WWW-Authenticate"] = 'Basic realm="authsite"'
         raise
 
@@ -138,9 +254,9 @@ def find_authenticated(
 def _sent(credentials: ClientCredentials) -> tuple[uuid.UUID, str | None]:
     """The id and the secret that were sent. Raises `InvalidClient`, `TwoClientAuthentications`."""
     authorization, client_id, client_secret = credentials
-    if not basic.is_basic(authorization):
+    if not is_basic(authorization):
         return _sent_id(client_id), client_secret
-    basic_id, basic_secret = basic.decode(authorization)
+    basic_id, basic_secret = decode(authorization)
     if client_secret or client_id not in (None, "", basic_id):
         raise TwoClientAuthentications
     return _sent_id(basic_id), basic_secret
@@ -159,15 +275,15 @@ def identify(
     A public client that sends a secret is refused, too. Parameter ``find`` and the errors that it
     raises are those of `authenticate_request`.
     """
-    if basic.is_basic(credentials.authorization) or credentials.client_secret:
+    if is_basic(credentials.authorization) or credentials.client_secret:
         return authenticate_request(ctx, credentials, find)
     sent = credentials.client_id or ""
-    if client_urls.usable(ctx.settings, sent):  # its row is read; nothing is fetched here
+    if document_urls.usable(ctx.settings, sent):  # its row is read; nothing is fetched here
         document = DOCUMENT_CLIENT.one(ctx.database, url=sent)
         found = find(client_id=document.id if document else _UNKNOWN_ID)
     else:
         found = find(client_id=_sent_id(sent))
-    if found and found.public and (found.client.type == DOCUMENT) == client_urls.is_url(sent):
+    if found and found.public and (found.client.type == DOCUMENT) == document_urls.is_url(sent):
         return found
     return _authenticate_limited(ctx, found, None)
 

@@ -9,6 +9,18 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, update
 
+from authsite.oauth import asked_scopes, resources, scopes
+from authsite.oauth.clients import groups as client_groups
+from authsite.oauth.clients import self_described
+from authsite.oauth.codes import family as code_families
+from authsite.oauth.codes.family import OTHER, Refreshing
+from authsite.oauth.errors import InvalidGrant, TokenReused
+from authsite.oauth.mfa.service import PolicyNotMet
+from authsite.oauth.models import UNVERIFIED_TYPES, Client, Family
+from authsite.oauth.oidc import access_tokens
+from authsite.oauth.oidc.access_tokens import Form
+from authsite.oauth.reasons import TokenReason
+from authsite.oauth.resources import RegisteredResource
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import About, record, record_apart
 from authsite.platform.context import Context
@@ -21,18 +33,9 @@ from authsite.sign_in.gate import check_account
 from authsite.users.account import ACCOUNT_COLUMNS, Account, acr_of
 from authsite.users.groups.group_scopes import Holder
 
-from . import asked_scopes, client_groups, families, resources, scopes, self_described
+from . import families
 from .active import ACTIVE_FAMILY, within_grace
-from .codes import family as code_families
-from .codes.family import OTHER, Refreshing
-from .errors import InvalidGrant, TokenReused
-from .mfa.service import PolicyNotMet
-from .models import UNVERIFIED_TYPES, Client, Family
-from .oidc import access_tokens
-from .oidc.access_tokens import Form
-from .resources import RegisteredResource
-from .token_reasons import TokenReason
-from .tokens import (
+from .format import (
     REFRESH,
     Generation,
     Token,

@@ -7,15 +7,14 @@ no group, and is not asked.
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from authsite.oauth.errors import GroupRequired, InvalidValue
+from authsite.oauth.models import Client
 from authsite.platform.i18n import _
 from authsite.platform.settings import Settings
+from authsite.platform.settings.values import RESERVED_SCOPES
 from authsite.users.account import PHR, Account
 from authsite.users.groups import labels
-from authsite.users.groups.labels import RESERVED, Group
-
-from .errors import GroupRequired
-from .invalid_value import InvalidValue
-from .models import Client
+from authsite.users.groups.labels import ADMIN_SCOPES, RESERVED, Group
 
 
 def check(settings: Settings, account: Account, require_group: str | None, acr: str | None) -> None:
@@ -73,3 +72,19 @@ def clients_of(db: Session, name: str, limit: int = 3) -> list[str]:
     """The ids of up to ``limit`` clients that require the group ``name``, the oldest first."""
     query = select(Client.id).where(Client.require_group == name).order_by(Client.created_at)
     return [str(id_) for id_ in db.scalars(query.limit(limit))]
+
+
+# The scopes that a client can be given here: those of the setting `scopes`, and our own.
+
+
+def require_known(cfg: Settings, scope: str) -> None:
+    """Raise ValueError for a scope that is not in ``authsite.scopes``, if that has any."""
+    known = {*cfg.scopes, *ADMIN_SCOPES, *RESERVED_SCOPES}
+    unknown = set(scope.split()) - known if cfg.scopes else set()
+    if unknown:
+        raise InvalidValue(
+            _(
+                "unknown scope ${unknown}: add it to authsite.scopes, which has ${scopes}",
+                mapping={"unknown": ", ".join(sorted(unknown)), "scopes": ", ".join(cfg.scopes)},
+            )
+        )

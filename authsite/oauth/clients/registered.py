@@ -5,13 +5,13 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, literal_column, select
 
+from authsite.oauth.models import CODE_TYPES, DOCUMENT, UNVERIFIED_TYPES, Client, ClientUri
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
 from authsite.platform.runtime.ids import as_client_id
 
-from . import client_urls
-from .models import CODE_TYPES, DOCUMENT, UNVERIFIED_TYPES, Client, ClientUri
+from . import document_urls
 
 
 class RegisteredClient(NamedTuple):
@@ -82,8 +82,8 @@ def find(ctx: Context, client_id: str) -> RegisteredClient | None:
 
     A URL is the id of a client whose document was fetched before; this fetches none.
     """
-    if client_urls.is_url(client_id):
-        is_usable = client_urls.usable(ctx.settings, client_id)
+    if document_urls.is_url(client_id):
+        is_usable = document_urls.usable(ctx.settings, client_id)
         return DOCUMENT_CLIENT.one(ctx.database, url=client_id) if is_usable else None
     found = as_client_id(client_id)
     return REGISTERED_CLIENT.one(ctx.database, client_id=found) if found else None

@@ -5,18 +5,17 @@ from uuid import UUID
 
 from sqlalchemy import func, select
 
+from authsite.oauth.codes.models import AuthorizationCode
+from authsite.oauth.consents.service import Consent
+from authsite.oauth.device.service import DeviceCode
+from authsite.oauth.errors import InvalidValue
+from authsite.oauth.models import Client, Family, PersonalToken, Resource
 from authsite.platform.audit.events import Event
 from authsite.platform.audit.service import Cause, record
 from authsite.platform.context import Context
 from authsite.platform.i18n import _
 from authsite.platform.runtime.ids import as_client_id
 from authsite.sign_in.pending import PendingLogin
-
-from .codes.models import AuthorizationCode
-from .consents.service import Consent
-from .device.service import DeviceCode
-from .invalid_value import InvalidValue
-from .models import Client, Family, PersonalToken, Resource
 
 LOCKED_FIRST = (PendingLogin, DeviceCode, Consent, AuthorizationCode)
 """What a sign-in locks before it inserts a row of the client, in its order. The deletion of the

@@ -13,6 +13,7 @@ from uuid import UUID
 from sqlalchemy import FromClause, Table, and_, bindparam, case, func, literal_column, or_, select
 from sqlalchemy.orm import aliased, outerjoin
 
+from authsite.oauth.models import Client, Family, PersonalToken
 from authsite.platform.db import Database, PreparedQuery
 from authsite.platform.db.last_used import LastUsedTracker
 from authsite.platform.db.prepared import Reader
@@ -22,8 +23,7 @@ from authsite.sign_in.factors.policy import is_met
 from authsite.users.account import ACCOUNT_COLUMNS, Account
 from authsite.users.models import User, user_of
 
-from .models import Client, Family, PersonalToken
-from .tokens import Token
+from .format import Token
 
 FAMILIES = cast(Table, Family.__table__)
 

@@ -1,13 +1,15 @@
 """Register a client with all of its fields, and change one."""
 
+from authsite.oauth.errors import InvalidValue, errors_of, require_valid
+from authsite.oauth.models import CODE_TYPES, REGISTRABLE_TYPES, Client
 from authsite.platform.audit.service import Cause
 from authsite.platform.context import Context
 from authsite.platform.i18n import _
 
-from . import client_fields, client_scopes, clients
-from .client_fields import NO_FIELDS, ClientFields
-from .invalid_value import InvalidValue, errors_of, require_valid
-from .models import CODE_TYPES, REGISTRABLE_TYPES, Client
+from . import fields as client_fields
+from . import groups
+from . import service as clients
+from .fields import NO_FIELDS, ClientFields
 
 
 def register(
@@ -116,4 +118,4 @@ def _unknown_scope(
 ) -> list[InvalidValue]:
     if not scope or any(error.field == "scope" for error in found):
         return []
-    return errors_of({"scope": lambda: client_scopes.require_known(ctx.settings, scope)})
+    return errors_of({"scope": lambda: groups.require_known(ctx.settings, scope)})

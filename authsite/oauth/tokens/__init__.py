@@ -1,0 +1,1 @@
+"""Tokens: their formats and families; issue, refresh, check, introspect and revoke them."""
