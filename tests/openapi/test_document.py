@@ -114,6 +114,11 @@ def test_every_field_that_is_read_or_answered_is_explained(either):
             assert part.get("description"), f"{name}.{field}"
 
 
+def test_no_schema_is_named_after_a_module(described):
+    """Two models of one name get the names of their modules before it."""
+    assert not [name for name in described.document["components"]["schemas"] if "__" in name]
+
+
 def test_every_tag_is_explained(described):
     tags = {tag["name"]: tag["description"] for tag in described.document["tags"]}
     assert all(tags.values())

@@ -40,7 +40,7 @@ class PasskeyClient(ClientBody):
 
 
 @response_body("A secret for an authenticator app, not stored yet.")
-class EnrollmentAnswer(TypedDict):
+class LoginEnrollmentAnswer(TypedDict):
     secret: Annotated[str, Field(examples=["JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"])]
     """The secret in base32, for an app that cannot read the picture."""
     otpauth_uri: Annotated[str, Field(examples=["otpauth://totp/Example:ann%40example.com"])]
@@ -80,18 +80,18 @@ class PasskeyOptionsAnswer(TypedDict):
 )
 @Operation(
     "Add an authenticator app at a login",
-    {200: EnrollmentAnswer},
+    {200: LoginEnrollmentAnswer},
     description=(
         "Where a login was answered with `mfa_enroll` true. Show the picture and the secret, and "
         "send the `enrollment` with the first code of the app by the grant `…:mfa`."
     ),
     errors=(InvalidGrant, NothingToEnroll),
 )
-def enroll(request: Request) -> EnrollmentAnswer:
+def enroll(request: Request) -> LoginEnrollmentAnswer:
     """A new secret for the user of a pending login."""
     body: PendingLoginBody = request.authsite.validated
     made = service.begin_enrollment(request.authsite.ctx, body.mfa_token)
-    return cast(EnrollmentAnswer, made._asdict())
+    return cast(LoginEnrollmentAnswer, made._asdict())
 
 
 @view_config(

@@ -98,7 +98,7 @@ class FactorPath(UserPath):
     """The id of the factor in the list."""
 
 
-class ProfileBody(ReasonBody):
+class UserProfileBody(ReasonBody):
     description = "What is absent stays, an empty text removes."
 
     name: Annotated[MaybeEmpty | None, Field(examples=["Ann Lee"])] = None
@@ -109,7 +109,7 @@ class ProfileBody(ReasonBody):
     """The phone number. It needs a `reason`."""
 
 
-class EmailBody(ReasonBody):
+class UserEmailBody(ReasonBody):
     description = "A new e-mail address, with the reason."
 
     email: Email
@@ -118,7 +118,7 @@ class EmailBody(ReasonBody):
     """Whether it is known to be the user's, so that it is changed at once, without a link."""
 
 
-class DeleteBody(ReasonBody):
+class UserDeletionBody(ReasonBody):
     description = "The address of the user as a confirmation, and the reason."
 
     email: Annotated[MaybeEmpty | None, Field(examples=["ann@example.com"])] = None
@@ -224,7 +224,7 @@ def show(request: Request) -> ShownUserAnswer:
     route_name=f"{_LIST}.user",
     request_method="PATCH",
     renderer="json",
-    body=ProfileBody,
+    body=UserProfileBody,
     judge=judges.profile,
     admin="users:write",
 )
@@ -235,7 +235,7 @@ def show(request: Request) -> ShownUserAnswer:
     errors=(*_NOTICED, IdentifierTaken(["username"])),
 )
 def change(request: Request) -> ShownUserAnswer:
-    given: ProfileBody = request.authsite.validated
+    given: UserProfileBody = request.authsite.validated
     begin = acting if given.username is given.phone is None else noticed
     user = actions.change_profile(
         *begin(request),
@@ -251,7 +251,7 @@ def change(request: Request) -> ShownUserAnswer:
     route_name=f"{_LIST}.user",
     request_method="DELETE",
     renderer="json",
-    body=DeleteBody,
+    body=UserDeletionBody,
     judge=judges.removal,
     admin="users:write",
     recent=True,
@@ -264,7 +264,7 @@ def change(request: Request) -> ShownUserAnswer:
     errors=(*_NOTICED, LastOwner),
 )
 def delete(request: Request) -> DeletionAnswer | Any:
-    given: DeleteBody = request.authsite.validated
+    given: UserDeletionBody = request.authsite.validated
     at = actions.delete(*noticed(request), given.reason, given.email, now=given.now)
     if at is None:
         request.response.status_int = 204
@@ -364,7 +364,7 @@ def send_verification(request: Request) -> ShownUserAnswer:
     route_name=f"{_LIST}.change-email",
     request_method="POST",
     renderer="json",
-    body=EmailBody,
+    body=UserEmailBody,
     judge=judges.email,
     admin="users:write",
     recent=True,
@@ -378,7 +378,7 @@ def send_verification(request: Request) -> ShownUserAnswer:
     errors=(*_MAILED, AddressTaken),
 )
 def change_email(request: Request) -> ShownUserAnswer:
-    given: EmailBody = request.authsite.validated
+    given: UserEmailBody = request.authsite.validated
     actions.count_mail(request.authsite.ctx, administrator_of(request))
     user = actions.change_email(
         *acting(request), given.email, given.reason, confirmed=given.confirmed

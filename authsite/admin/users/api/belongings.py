@@ -88,7 +88,7 @@ class UserSessionAnswer(TypedDict):
 
 
 @response_body("The sign-ins of a user.")
-class SessionsAnswer(TypedDict):
+class UserSessionsAnswer(TypedDict):
     """All of them."""
 
     data: list[UserSessionAnswer]
@@ -140,7 +140,7 @@ class FactorAnswer(TypedDict):
 
 
 @response_body("The second factors and passkeys of a user.")
-class FactorsAnswer(TypedDict):
+class UserFactorsAnswer(TypedDict):
     """All of them."""
 
     data: list[FactorAnswer]
@@ -210,7 +210,9 @@ def _end(
 
 
 @_read("sessions", "sessions:read")
-@Operation("List the sign-ins of a user", {200: SessionsAnswer}, path=UserPath, errors=_ERRORS[:1])
+@Operation(
+    "List the sign-ins of a user", {200: UserSessionsAnswer}, path=UserPath, errors=_ERRORS[:1]
+)
 def sessions(request: Request) -> dict[str, Any]:
     return _whole(request, detail.sessions)
 
@@ -266,7 +268,7 @@ def revoke_token(request: Request) -> Response:
 @_read("factors", "factors:read")
 @Operation(
     "List the second factors and passkeys of a user",
-    {200: FactorsAnswer},
+    {200: UserFactorsAnswer},
     path=UserPath,
     errors=_ERRORS[:1],
 )

@@ -52,7 +52,7 @@ class SecondStepBody(Body):
     returned."""
 
 
-class PasskeyBody(Body):
+class PasskeyLoginBody(Body):
     description = "The passkey with which a user signs in."
 
     examples: ClassVar[Mapping[str, Mapping[str, str]]] = {
@@ -127,7 +127,7 @@ def passkey_options(request: Request) -> PasskeyOptionsAnswer:
     route_name="authsite.proxy.passkey",
     request_method="POST",
     cross_site_error=ForeignOrigin,
-    body=PasskeyBody,
+    body=PasskeyLoginBody,
     renderer="json",
     permission=NO_PERMISSION_REQUIRED,
 )
@@ -150,7 +150,7 @@ def passkey_options(request: Request) -> PasskeyOptionsAnswer:
 def sign_in_by_passkey(request: Request) -> TokenAnswer:
     """Sign in with a passkey; set the refresh cookies and the device cookie."""
     ctx = request.authsite.ctx
-    body: PasskeyBody = request.authsite.validated
+    body: PasskeyLoginBody = request.authsite.validated
     client = service.authenticate_configured(ctx, request.matchdict["client"])
     pair = service.sign_in_by_passkey(ctx, client, body.credential, body.scope)
     return logged_in(request, pair, body.scope)
