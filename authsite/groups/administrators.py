@@ -25,7 +25,7 @@ from .errors import NotConfirmed, UnknownRole
 def grant(ctx: Context, user: User, role: str, cause: Cause) -> bool:
     """Add a user to a reserved group; whether the user was not in it. All owners get a mail.
 
-    What was to take place later at the account ends (`promotion.end_deferred`).
+    What was to take place later at the account ends (`service.end_deferred`).
     ``role``: the name of the group, or what follows ``authsite:``. Raises `UnknownRole`,
     `NotConfirmed` and `TooManyGroups`.
     """

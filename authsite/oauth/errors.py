@@ -74,7 +74,7 @@ class ConfirmationRequired(InvalidGrant):
 
 
 class GroupRequired(InvalidGrant):
-    """The client is for the members of a group, and the user is not one; see `client_groups`."""
+    """The client is for the members of a group, and the user is not one; see `clients.groups`."""
 
     why = TokenReason.GROUP
 

@@ -277,7 +277,7 @@ def admit(
 def proved_at(verified: Verified, moment: datetime | None, *, prompted: bool = False) -> Verified:
     """``verified`` by a proof that the user gave elsewhere, at ``moment``; None if it is unknown.
 
-    Then it does not count as one of now (`levels.proved_at`). A moment in the future counts as now:
+    Then it does not count as one of now (`proved_at`). A moment in the future counts as now:
     the clock of a provider may be ahead. ``prompted``: the provider was asked for a proof of now.
     """
     if prompted:

@@ -121,7 +121,7 @@ class Caller:
 
     @property
     def acr(self) -> str | None:
-        """The level of the sign-in: ``"aal1"``, ``"aal2"`` or ``"phr"``; see `levels`.
+        """The level of the sign-in: ``"aal1"``, ``"aal2"`` or ``"phr"``; see `account.acr_of`.
 
         None for a client that acts for itself, and for a personal access token.
         """

@@ -139,7 +139,7 @@ class Changed(NamedTuple):
 def begin_totp(ctx: Context, user: SignedInUser, given: ProofFields) -> Enrollment:
     """A new authenticator app, which replaces the present one when a code of it is confirmed.
 
-    Raises `NotOffered`, and what `proof.require_for_adding` raises.
+    Raises `NotOffered`, and what `require_for_adding` raises.
     """
     if not totp.is_offered(ctx):
         raise NotOffered
@@ -193,7 +193,7 @@ def finish(
 def remove_totp(ctx: Context, user: SignedInUser, given: ProofFields) -> None:
     """Remove the authenticator app.
 
-    Raises `UnknownFactor`, `LastFactor`, what `proof.require` raises, and `SignInEnded`.
+    Raises `UnknownFactor`, `LastFactor`, what `require` raises, and `SignInEnded`.
     """
     require(ctx, user, given)
     factors.lock(ctx, user.account)
@@ -238,7 +238,7 @@ def remove_remaining(ctx: Context, user: SignedInUser, token: str, factor_id: UU
 def make_codes(ctx: Context, user: SignedInUser, given: ProofFields) -> tuple[str, ...]:
     """New recovery codes in place of the former ones, as they are shown, once.
 
-    Raises `NotOffered`, `FactorRequired`, what `proof.require` raises, and `SignInEnded`.
+    Raises `NotOffered`, `FactorRequired`, what `require` raises, and `SignInEnded`.
     """
     if not can_keep_secrets(ctx.settings):
         raise NotOffered
@@ -249,7 +249,7 @@ def make_codes(ctx: Context, user: SignedInUser, given: ProofFields) -> tuple[st
 def ask_after_password(ctx: Context, user: SignedInUser, wanted: bool, given: ProofFields) -> None:
     """Whether a passkey is asked for after the password, too.
 
-    Raises `FactorRequired`, what `proof.require` raises, and `SignInEnded`.
+    Raises `FactorRequired`, what `require` raises, and `SignInEnded`.
     """
     require(ctx, user, given)
     factors.set_after_password(ctx, user.account, wanted, user.session_id)

@@ -16,7 +16,7 @@ from authsite.users.account import SignedInUser
 def begin(ctx: Context, user: SignedInUser, given: ProofFields) -> dict[str, Any]:
     """The options of a new passkey, whose challenge stands for the proof in this sign-in.
 
-    Raises `NotOffered`, `TooManyPasskeys`, and what `proof.require_for_adding` raises.
+    Raises `NotOffered`, `TooManyPasskeys`, and what `factors.service.require_for_adding` raises.
     """
     if not registration.can_add(ctx):
         raise NotOffered
@@ -42,6 +42,6 @@ def add(
 
 
 def remove(ctx: Context, user: SignedInUser, passkey_id: UUID | None, given: ProofFields) -> None:
-    """Remove a passkey. Raises what `proof.require` and `changes.remove` raise."""
+    """Remove a passkey. Raises what `factors.service.require` and `changes.remove` raise."""
     proof.require(ctx, user, given)
     changes.remove(ctx, user.account, passkey_id, user.session_id)

@@ -283,8 +283,8 @@ def add(
 ) -> bool:
     """Add a user to a group, also to a reserved one; whether the user was not in it.
 
-    ``account``: the account with the address that ``by`` has entered, as `memberships.set_groups`
-    compares it. Raises `UnknownGroup`, `TooManyAttempts`, and what `memberships.join` raises.
+    ``account``: the account with the address that ``by`` has entered, as `actions.set_groups`
+    compares it. Raises `UnknownGroup`, `TooManyAttempts`, and what `actions.join` raises.
     """
     actions.count_notice(ctx, by, user_id)
     user = reach(ctx, by, name, user_id)
@@ -296,7 +296,7 @@ def remove(
 ) -> bool:
     """Remove a user from a group, also from a reserved one; whether the user was in it.
 
-    Raises `UnknownGroup`, `TooManyAttempts`, and what `memberships.leave` raises.
+    Raises `UnknownGroup`, `TooManyAttempts`, and what `actions.leave` raises.
     """
     actions.count_notice(ctx, by, user_id)
     user = reach(ctx, by, name, user_id)

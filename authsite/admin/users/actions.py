@@ -1,7 +1,7 @@
 """What administrators do with an account. Of access to it: `access`; its end: `deletion`.
 
 Each function works in the request's transaction, locks the user, and raises `Outranked` and
-`UnknownObject` (`subject.lock`), then `ValidationFailed` with all that is wrong with the fields and
+`UnknownObject` (`detail.lock`), then `ValidationFailed` with all that is wrong with the fields and
 the reason. It returns the user with the present values. A change that was made before is none: no
 event, no mail. No administrator sets or sees a password (OWASP ASVS 5.0, 6.4.6).
 """

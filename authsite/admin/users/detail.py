@@ -43,7 +43,7 @@ def last_login_at(ctx: Context, user: User) -> datetime | None:
 
 
 def sessions(ctx: Context, user: User) -> list[dict[str, Any]]:
-    """The active sign-ins, by their last use; at most `active_sessions.MAX_LISTED`."""
+    """The active sign-ins, by their last use; at most `MAX_SESSIONS` of `account/sessions.py`."""
     found, _more = account_sessions.list_active(ctx, user.id, None)
     return [_session(each) for each in found]
 

@@ -19,7 +19,7 @@ def reach(request: Request) -> tuple[Context, Administrator, User]:
 
 
 def reach_factors(request: Request) -> None:
-    """`reach` for an action that takes factors. Raises as `access.require_factors`, too."""
+    """`reach` for an action that takes factors. Raises as `actions.require_factors`, too."""
     _ctx, by, user = reach(request)
     actions.require_factors(by, user)
 

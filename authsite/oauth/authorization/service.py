@@ -257,7 +257,7 @@ def signed_in(
 
 
 def state_of(ctx: Context, checked: Checked, visit: Visit) -> State:
-    """The values on which `decision.decide` decides.
+    """The values on which `decide` decides.
 
     What depends on the user is read only where a user is signed in.
     """

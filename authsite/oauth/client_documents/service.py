@@ -172,7 +172,7 @@ class Fetched(NamedTuple):
 
 
 def fetch(services: Services, url: str) -> Fetched:
-    """The document at a URL that `client_urls.check` accepts. Raises `DocumentRefused`.
+    """The document at a URL that `document_urls.check` accepts. Raises `DocumentRefused`.
 
     Call it outside of a transaction: it may take five seconds.
     """
@@ -252,7 +252,7 @@ def is_current(ctx: Context, url: str) -> bool:
 def bring_up_to_date(ctx: Context, url: str, *, only_stored: bool = False) -> None:
     """Fetch the document at ``url`` unless what was fetched before still counts, and store it.
 
-    For a signed-in user alone, with a URL that `client_urls.usable` accepts. It has a separate
+    For a signed-in user alone, with a URL that `document_urls.usable` accepts. It has a separate
     transaction, which is committed on return; call it outside of another one. The document of a
     client that was disabled here is not fetched. Raises `DocumentRefused` and `TooManyAttempts`.
     Then nothing has changed: earlier tokens go on. ``only_stored``: nothing is fetched, and a

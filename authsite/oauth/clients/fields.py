@@ -161,7 +161,7 @@ def _given(fields: ClientFields) -> dict[str, Any]:
 
 
 def shown(client: Client, uris: client_uris.Uris) -> dict[str, object]:
-    """The fields that a client of this type has; ``uris``: see `client_uris.of`."""
+    """The fields that a client of this type has; ``uris``: see `uris.of`."""
     values: dict[str, object] = {
         name: list(uris.get((client.id, kind), ())) for name, kind in client_uris.KINDS.items()
     }
@@ -314,7 +314,7 @@ _COLUMNS = {
 
 
 def facts_of(client: Client, uris: client_uris.Uris) -> dict[str, object]:
-    """The fields of a client; ``uris``: see `client_uris.of`. All values fit into JSON.
+    """The fields of a client; ``uris``: see `uris.of`. All values fit into JSON.
 
     One that no administrator has registered has ``verified`` false, and what it says of itself.
     """

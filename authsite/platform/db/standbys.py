@@ -20,7 +20,7 @@ only what is on the primary's disk, and so an asynchronous commit would arrive l
 
 No request waits for a connection: a thread for each standby opens them, and says whether the
 standby may be asked. A standby that does not answer costs the requests that ask it at that moment
-`standby.ANSWER_TIMEOUT`, and the next ones nothing.
+`ANSWER_TIMEOUT`, and the next ones nothing.
 """
 
 import threading

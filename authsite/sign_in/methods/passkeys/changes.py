@@ -25,7 +25,7 @@ def list_of(ctx: Context, user_id: UUID) -> Sequence[Passkey]:
 def rename(ctx: Context, user_id: UUID, passkey_id: UUID | None, name: str) -> Passkey:
     """Give a passkey of the user another name.
 
-    Raises `UnknownFactor`, also for None, and what `names.chosen` raises.
+    Raises `UnknownFactor`, also for None, and what `stored.chosen` raises.
     """
     row = ctx.db.scalar(
         update(Passkey)

@@ -452,7 +452,7 @@ def register(
     it, None at a sign-in that must add a factor. To end the other sign-ins is left to the caller.
     Raises `InvalidCredential`, also for a challenge or a credential id that was used before, and
     for a challenge of before the latest change of the factors; `NotOffered`, `TooManyPasskeys`,
-    `SignInEnded`, and what `names.chosen` raises.
+    `SignInEnded`, and what `stored.chosen` raises.
     """
     party = relying_party(ctx.settings)
     if party is None or not can_add(ctx):
