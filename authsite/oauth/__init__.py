@@ -12,7 +12,7 @@ from authsite.platform.request_state import Request
 from authsite.sign_in.factors.notices import SIGN_INS
 from authsite.sign_in.login_url import add_logout_origins
 
-from . import authorization_reasons, reasons
+from . import authorization_reasons, introspection_reasons, reasons
 from .clients.uris import Origins
 from .logout import AT_LOGOUT
 from .models import Family
@@ -37,7 +37,7 @@ def includeme(config: "Configurator") -> None:
     SIGN_INS.add(config, Family)
     config.add_reasons("authorization", authorization_reasons.Reason)
     config.add_reasons("client", reasons.ClientReason)
-    config.add_reasons("introspection", reasons.TokenStateReason)
+    config.add_reasons("introspection", introspection_reasons.TokenStateReason)
     config.add_reasons("token", reasons.TokenReason)
     config.add_reasons("device", reasons.DeviceReason)
     config.at_recovery_by_mail(_end_personal_tokens)

@@ -35,8 +35,8 @@ from .errors import (
 from .grants import table as grants
 from .grants.grant import GrantBody
 from .grants.token_parameters import ERRORS, TokenParameters
+from .introspection_reasons import Inactive
 from .logout import AT_LOGOUT
-from .reasons import Inactive
 from .tokens import introspection, revocation
 from .tokens.format import BearerToken, TokenPair
 from .tokens.introspection import IntrospectionAnswer

@@ -83,6 +83,7 @@ WITHOUT = {
     "LoginBody": "the password",
     "NotMeForm": "the link decides whether a password is rated",
     "PasskeyBody": "the passkey",
+    "PasskeyLoginBody": "the passkey",
     "PasskeyForm": "the passkey",
     "PresentedToken": "RFC 7662 has one error",
     "SecondStepBody": "the code",

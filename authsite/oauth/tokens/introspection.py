@@ -26,11 +26,12 @@ from authsite.oauth.clients.authentication import (
 )
 from authsite.oauth.codes import family as code_families
 from authsite.oauth.errors import RESOURCE, InvalidGrant
+from authsite.oauth.introspection_reasons import Inactive
+from authsite.oauth.introspection_reasons import TokenStateReason as State
 from authsite.oauth.models import RESOURCE_SERVER, Client, Family, PersonalToken, may_refresh
 from authsite.oauth.oidc import access_tokens
 from authsite.oauth.oidc.id_tokens import issuer_of
-from authsite.oauth.reasons import Inactive, TokenReason
-from authsite.oauth.reasons import TokenStateReason as State
+from authsite.oauth.reasons import TokenReason
 from authsite.platform.context import Context
 from authsite.platform.db.prepared import Reader
 from authsite.platform.http.api_metadata import response_body

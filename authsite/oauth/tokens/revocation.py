@@ -6,9 +6,9 @@ from uuid import UUID
 from sqlalchemy import bindparam, select
 
 from authsite.oauth.clients.authentication import AuthenticatedClient
+from authsite.oauth.introspection_reasons import Inactive, TokenStateReason
 from authsite.oauth.models import Family
 from authsite.oauth.oidc import access_tokens
-from authsite.oauth.reasons import Inactive, TokenStateReason
 from authsite.platform.context import Context
 from authsite.platform.db import PreparedQuery
 from authsite.platform.db.prepared import columns_of
