@@ -76,7 +76,7 @@ def pages_of_activity(site):
         path = older and older["href"]
 
 
-def test_pages_m4_the_page_of_all_activity_has_every_event_page_after_page(site):
+def test_the_page_of_all_activity_has_every_event_page_after_page(site):
     ann, eve = site.user(), site.user("eve@example.com")
     with site.db() as db:
         for number in range(PAGE_SIZE + 10):
@@ -101,7 +101,7 @@ def test_a_page_of_activity_that_is_not_there_is_the_first_or_empty(site):
     assert "There are no older events." in site.http.get("/account/activity?page=99").text
 
 
-def test_pages_m4_the_events_of_a_day_are_under_its_date(site, frozen):
+def test_the_events_of_a_day_are_under_its_date(site, frozen):
     site.user()
     sign_in(site)
     with site.db() as db:  # the time of an event is that of the database
@@ -111,7 +111,7 @@ def test_pages_m4_the_events_of_a_day_are_under_its_date(site, frozen):
     assert [day.text for day in section.select("h3")] == ["Today", "May 14, 2031"]
 
 
-def test_pages_m6_an_export_says_whether_the_user_or_an_administrator_asked(site):
+def test_an_export_says_whether_the_user_or_an_administrator_asked(site):
     ann = site.user()
     with site.db() as db:
         for details in (None, {"by": "administrator"}, {"by": "user"}):

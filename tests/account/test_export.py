@@ -147,7 +147,7 @@ def last_event(site):
         return db.scalars(select(AuditEvent).order_by(AuditEvent.id.desc())).first()
 
 
-def test_pages_m6_a_person_gets_the_same_data_as_an_administrator(ann):
+def test_a_person_gets_the_same_data_as_an_administrator(ann):
     with ann.db() as db:
         user = db.scalars(select(User)).one()
         by_administrator = export_as_administrator(acting(db, ann.app.registry["authsite"]), user)
@@ -160,7 +160,7 @@ def test_pages_m6_a_person_gets_the_same_data_as_an_administrator(ann):
     assert len(own["audit_events"]) == len(by_administrator["audit_events"]) + 1
 
 
-def test_pages_m6_the_audit_trail_says_who_exported_the_data(ann):
+def test_the_audit_trail_says_who_exported_the_data(ann):
     with ann.db() as db:
         user = db.scalars(select(User)).one()
         export_as_administrator(acting(db, ann.app.registry["authsite"]), user)
@@ -224,7 +224,7 @@ def download(site, password=PASSWORD, status=200):
     return answer
 
 
-def test_pages_m6_the_page_gives_the_data_as_an_attachment(ann):
+def test_the_page_gives_the_data_as_an_attachment(ann):
     answer = download(ann)
     assert answer.content_type == "application/json"
     assert answer.headers["Content-Disposition"] == 'attachment; filename="account-data.json"'

@@ -123,7 +123,7 @@ def test_deleting_the_account_requires_the_password_and_shows_a_farewell(ann):
     ann.login(ann.client(), status=400)
 
 
-def test_pages_m4_each_page_leads_to_the_others_and_names_itself(ann):
+def test_each_page_leads_to_the_others_and_names_itself(ann):
     for path in ("/account", "/account/security", "/account/access"):
         page = ann.http.get(path).html
         links = {link["href"]: link.get("aria-current") for link in page.select("nav.places a")}
@@ -139,7 +139,7 @@ def test_pages_m4_each_page_leads_to_the_others_and_names_itself(ann):
         ("/account/tokens", "/account/access"),
     ],
 )
-def test_pages_m4_a_form_with_mistakes_comes_back_on_its_own_page(ann, path, page):
+def test_a_form_with_mistakes_comes_back_on_its_own_page(ann, path, page):
     fields = {"username": "a@b", "current_password": "wrong wrong 1", "password": NEW, "name": "x"}
     wanted = {
         "/account/profile": ("username",),
@@ -154,7 +154,7 @@ def test_pages_m4_a_form_with_mistakes_comes_back_on_its_own_page(ann, path, pag
     assert answer.html.select_one("nav.places [aria-current]")["href"] == page
 
 
-def test_pages_m3_a_link_is_only_promised_if_one_was_mailed(site_with, frozen):
+def test_a_link_is_only_promised_if_one_was_mailed(site_with, frozen):
     site = site_with(session_idle="30d")
     site.user()
     sign_in(site)
@@ -173,7 +173,7 @@ def test_pages_m3_a_link_is_only_promised_if_one_was_mailed(site_with, frozen):
     assert "This address is not confirmed." in row()
 
 
-def test_pages_p4_only_an_unconfirmed_address_has_a_badge(site):
+def test_only_an_unconfirmed_address_has_a_badge(site):
     site.user()
     site.user("bo@example.com", confirmed=True)
     for email, badges in (("ann@example.com", ["not confirmed"]), ("bo@example.com", [])):
@@ -183,7 +183,7 @@ def test_pages_p4_only_an_unconfirmed_address_has_a_badge(site):
         assert [badge.text for badge in row.select(".badge")] == badges
 
 
-def test_pages_m9_the_deletion_names_what_goes(ann):
+def test_the_deletion_names_what_goes(ann):
     token = ann.login(ann.client())["access_token"]
     for name in ("one", "two"):
         body = {"name": name, "current_password": PASSWORD}
@@ -197,7 +197,7 @@ def test_pages_m9_the_deletion_names_what_goes(ann):
     assert section.select_one("a[href='#export']")
 
 
-def test_pages_m17_p5_times_are_isolated_and_devices_have_an_icon(ann):
+def test_p5_times_are_isolated_and_devices_have_an_icon(ann):
     page = ann.http.get("/account/security").html
     assert page.select("time")
     assert all(time.parent.name == "bdi" for time in page.select("time"))

@@ -100,9 +100,7 @@ def test_a_session_that_was_idle_for_too_long_is_not_listed(ann, frozen, remembe
     ("days", "words"),
     [(0, "Active in the last 24 hours"), (1, "Active 1 day ago"), (3, "Active 3 days ago")],
 )
-def test_pages_m10_a_session_says_which_app_and_device_it_is_and_when_it_was_used(
-    ann, frozen, days, words
-):
+def test_a_session_says_which_app_and_device_it_is_and_when_it_was_used(ann, frozen, days, words):
     ann.login(ann.client(name="notes"))
     frozen.advance(days * 86400)
     sign_in(ann)

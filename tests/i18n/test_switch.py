@@ -148,9 +148,7 @@ def test_nor_does_its_form_lead_to_a_page_with_the_secret(site):
     ("what", "path"),
     [("reset", "/password/reset"), ("verify", "/email/verify"), ("cancel", "/email/change/cancel")],
 )
-def test_pages_m13_a_button_changes_the_language_of_a_page_with_a_token_and_nothing_else(
-    site, what, path
-):
+def test_a_button_changes_the_language_of_a_page_with_a_token_and_nothing_else(site, what, path):
     mailed_to = {"reset": "/password/forgot", "verify": "/email/link", "cancel": "/account/email"}
     site.user(confirmed=what != "verify")
     fields = {"email": "ann@example.com"}
@@ -180,7 +178,7 @@ def test_pages_m13_a_button_changes_the_language_of_a_page_with_a_token_and_noth
     site.http.post(path, sent, status=422 if what == "reset" else 200)  # which has no password
 
 
-def test_pages_m13_a_language_is_not_changed_by_a_foreign_form(site):
+def test_a_language_is_not_changed_by_a_foreign_form(site):
     answer = site.http.post("/password/reset?lang=de", {"token": "x", "email": "a"}, status=403)
     assert not any("language" in cookie for cookie in answer.headers.getall("Set-Cookie"))
 

@@ -60,7 +60,7 @@ def carried(link):
 
 @pytest.mark.parametrize("target", WANTED)
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_m5_every_way_to_the_login_carries_the_page(site, path, target):
+def test_every_way_to_the_login_carries_the_page(site, path, target):
     page = site.http.get(f"{path}{'&' if '?' in path else '?'}{query(target)}", status="*")
     found = ways(page)
     assert {*found} >= PAGES[path]
@@ -72,7 +72,7 @@ def test_pages_m5_every_way_to_the_login_carries_the_page(site, path, target):
 
 @pytest.mark.parametrize("target", WANTED)
 @pytest.mark.parametrize("path", FORMS)
-def test_pages_m5_a_form_hands_it_on_and_keeps_it_past_the_mail(site, path, target):
+def test_a_form_hands_it_on_and_keeps_it_past_the_mail(site, path, target):
     answer = submit(site, path, next=target, **FORMS[path])
     assert answer.status_int == 303
     assert site.http.get("/login").forms[0]["next"].value == target
@@ -90,7 +90,7 @@ def test_an_error_keeps_the_page(site):
     assert answer.forms[0]["next"].value == WANTED[0]
 
 
-def test_pages_m5_a_reset_in_the_same_browser_leads_on(site):
+def test_a_reset_in_the_same_browser_leads_on(site):
     site.user(confirmed=True)
     submit(site, "/password/forgot", email=EMAIL, next="/account?x=1")
     [mail] = site.mails()
@@ -106,7 +106,7 @@ def test_pages_m5_a_reset_in_the_same_browser_leads_on(site):
     assert "authsite-next" not in site.http.cookies
 
 
-def test_pages_m5_a_registration_leads_on_after_its_link(site):
+def test_a_registration_leads_on_after_its_link(site):
     submit(site, "/register", email=EMAIL, password=NEW, next="/account?x=1")
     [mail] = site.mails()
     assert "next" not in mail.as_string()

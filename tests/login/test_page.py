@@ -267,7 +267,7 @@ def test_logging_out_ends_the_row_and_takes_the_cookie(site):
     site.http.get("/account", status=302)
 
 
-def test_pages_p6_the_address_of_signing_out_shows_a_button_first(site):
+def test_the_address_of_signing_out_shows_a_button_first(site):
     site.user()
     sign_in(site)
     page = site.http.get("/logout", status=200)

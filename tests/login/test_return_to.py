@@ -82,7 +82,7 @@ def test_a_listed_origin_needs_a_plain_url(site):
 
 
 @pytest.mark.parametrize("target", LISTED)
-def test_pages_b1_a_listed_origin_is_reached_over_a_page_of_ours(site, target):
+def test_a_listed_origin_is_reached_over_a_page_of_ours(site, target):
     """Browsers apply the policy's form-action to a redirect that answers a form (trial 3, too)."""
     page = submit(site, "/login", username="ann@example.com", password=PASSWORD, next=target)
     assert page.status_int == 200
@@ -104,7 +104,7 @@ def test_the_page_that_leads_on_is_not_made_for_a_hostile_target(site, target):
     assert answer.location == "http://localhost/account"
 
 
-def test_pages_b1_who_is_signed_in_already_is_redirected(site):
+def test_who_is_signed_in_already_is_redirected(site):
     sign_in(site)
     for target in LISTED[:2]:
         assert site.http.get("/login", params={"next": target}).headers["Location"] == target

@@ -251,7 +251,7 @@ def test_the_document_names_the_base_url_that_is_set(site_with):
     assert Described(site).document["servers"] == [{"url": "https://auth.example.org/id"}]
 
 
-def test_pages_m9_the_clients_to_choose_from_are_those_of_the_settings(site_with):
+def test_the_clients_to_choose_from_are_those_of_the_settings(site_with):
     def parameter(**settings):
         described = Described(site_with(**settings))
         [found] = described.operation("POST", "/v1/clients/{client}/login")["parameters"]
@@ -265,7 +265,7 @@ def test_pages_m9_the_clients_to_choose_from_are_those_of_the_settings(site_with
     assert parameter(**MOBILE_APP)["default"] == "mobile_app"
 
 
-def test_pages_m9_what_is_shown_as_plain_text_has_no_markup(either):
+def test_what_is_shown_as_plain_text_has_no_markup(either):
     for method, path, operation in Described(either).operations():
         assert "`" not in operation["summary"], (method, path)
         for response in operation["responses"].values():
@@ -285,7 +285,7 @@ def test_pages_m9_what_is_shown_as_plain_text_has_no_markup(either):
         ({"registration": "off"}, "1. Ask the operator of this service for an account."),
     ],
 )
-def test_pages_m9_the_introduction_is_four_steps(site_with, settings, first):
+def test_the_introduction_is_four_steps(site_with, settings, first):
     site = site_with(**settings, **WEB)
     lines = Described(site).document["info"]["description"].splitlines()
     assert lines[0] == first

@@ -48,7 +48,7 @@ def test_the_rating_is_that_of_the_policy(site, password, level, message):
     assert check(site, password).json == {"level": level, "message": message}
 
 
-def test_pages_m8_the_check_and_the_registration_agree_on_forty_passwords(site):
+def test_the_check_and_the_registration_agree_on_forty_passwords(site):
     assert len(set(FORTY)) == 40
     checks, refusals = {}, {}
     email = "marlene.dietrich@example.com"

@@ -36,7 +36,7 @@ def login_page(answer):
 
 
 @pytest.mark.parametrize("path", FORMS)
-def test_pages_m1_the_login_leads_back_to_the_page_of_the_form_with_the_reason(site, path):
+def test_the_login_leads_back_to_the_page_of_the_form_with_the_reason(site, path):
     """house 0.1-3: a stranger's POST came back as 405."""
     site.user()
     answer = site.http.post(path, {}, headers={"Referer": f"{OURS}/account?done=profile"})
@@ -52,7 +52,7 @@ def test_pages_m1_the_login_leads_back_to_the_page_of_the_form_with_the_reason(s
 
 @pytest.mark.parametrize("path", FORMS)
 @pytest.mark.parametrize("referer", ["", "https://evil.example/account", "own address"])
-def test_pages_m1_without_a_page_of_ours_it_leads_back_to_the_form(site, path, referer):
+def test_without_a_page_of_ours_it_leads_back_to_the_form(site, path, referer):
     site.user()
     headers = {"Referer": f"{OURS}{path}" if referer == "own address" else referer}
     answer = site.http.post(path, {}, headers=headers)
@@ -62,7 +62,7 @@ def test_pages_m1_without_a_page_of_ours_it_leads_back_to_the_form(site, path, r
 
 
 @pytest.mark.parametrize("path", FORMS)
-def test_pages_m1_the_address_of_a_form_leads_to_the_form(site, path):
+def test_the_address_of_a_form_leads_to_the_form(site, path):
     """It stands in the address bar after a mistake."""
     assert login_page(site.http.get(path)) == f"?next={path}"
     site.user()
@@ -134,9 +134,7 @@ def host(config):
         ("/act", None, None),
     ],
 )
-def test_pages_m1_a_hosts_form_leads_back_to_an_address_that_accepts_get(
-    host_with, path, referer, target
-):
+def test_a_hosts_form_leads_back_to_an_address_that_accepts_get(host_with, path, referer, target):
     site = host_with(host)
     answer = site.http.post(path, {}, headers={"Referer": referer} if referer else {})
     assert login_page(answer) == (f"?next={target}&unsaved=1" if target else "?unsaved=1")
@@ -173,7 +171,7 @@ def test_a_login_page_of_another_origin_is_reached_over_a_page_of_ours(site_with
     assert "Your changes were not saved" in page.text
 
 
-def test_pages_m22_password_managers_find_the_form(site):
+def test_password_managers_find_the_form(site):
     answer = site.http.get("/.well-known/change-password", status=302)
     form = site.http.get(answer.location, status=302)
     assert login_page(form) == "?next=/account/password"

@@ -62,7 +62,7 @@ def test_folders_start_from_that_of_the_ini(tmp_path):
         ("'Source  Sans 3', System-UI", '"Source Sans 3", system-ui'),
     ],
 )
-def test_pages_p1_a_font_is_a_list_of_names_as_css_writes_it(text, css):
+def test_a_font_is_a_list_of_names_as_css_writes_it(text, css):
     assert values.font(text) == css
 
 
@@ -70,11 +70,11 @@ def test_pages_p1_a_font_is_a_list_of_names_as_css_writes_it(text, css):
     "text",
     ['x";}body{display:none', "a;b", "a{b", "a}b", "url(x)", "a\\b", "a,,b", "", "é", "a/*b"],
 )
-def test_pages_p1_what_could_end_the_declaration_is_no_font(text):
+def test_what_could_end_the_declaration_is_no_font(text):
     assert not accepted(values.font, text)
 
 
-def test_pages_p3_a_radius_is_a_length():
+def test_a_radius_is_a_length():
     for text, css in (("0", "0px"), ("4px", "4px"), ("0.75rem", "0.75rem"), ("24PX", "24px")):
         assert values.corner_radius(text) == css
     refused(values.corner_radius, "25px", "1.6rem", "4", "-1px", "1em", "50%", "4px;x", "1e1px", "")
@@ -87,7 +87,7 @@ def test_a_bad_font_or_radius_stops_the_start_with_what_is_accepted():
     assert "give 0, or a length up to 24px or 1.5rem" in said
 
 
-def test_pages_m14_links_have_a_value_for_each_language_and_one_for_all_others():
+def test_links_have_a_value_for_each_language_and_one_for_all_others():
     cfg = settings(
         {
             "authsite.footer-links": "Imprint: /imprint",
@@ -103,16 +103,16 @@ def test_pages_m14_links_have_a_value_for_each_language_and_one_for_all_others()
     assert cfg.localized("terms_url", "de") is None
 
 
-def test_pages_m14_a_bad_value_for_one_language_is_named_by_its_key():
+def test_a_bad_value_for_one_language_is_named_by_its_key():
     said = message({"authsite.terms-url": "/terms", "authsite.terms-url.de": "ftp://x"})
     assert "authsite.terms-url.de" in said
 
 
-def test_pages_m14_a_language_that_does_not_exist_is_named_with_those_that_do():
+def test_a_language_that_does_not_exist_is_named_with_those_that_do():
     assert "there is no language it; there are en, de" in message({"authsite.footer-links.it": "x"})
 
 
-def test_pages_m14_terms_for_one_language_need_terms_for_the_others():
+def test_terms_for_one_language_need_terms_for_the_others():
     said = message({"authsite.terms-url.de": "/agb"})
     assert "authsite.terms-url" in said
     assert "set it for all other languages, too" in said

@@ -94,7 +94,7 @@ def test_what_was_sent_is_shown_again_with_its_mistake(site_with):
         ),
     ],
 )
-def test_pages_m15_the_hint_of_a_phone_number_knows_the_region(site_with, settings, language, hint):
+def test_the_hint_of_a_phone_number_knows_the_region(site_with, settings, language, hint):
     site = site_with(**ALL, registration_fields="phone", **settings)
     page = site.http.get("/register", headers={"Accept-Language": language})
     assert page.html.find(id="phone-hint").text == hint

@@ -92,7 +92,7 @@ def test_the_box_is_german_for_germans(site):
     assert " ".join(label.text.split()) == "Ich akzeptiere die Nutzungsbedingungen."
 
 
-def test_pages_m14_the_terms_are_those_of_the_language(site_with):
+def test_the_terms_are_those_of_the_language(site_with):
     german = "https://example.org/agb"
     site = site_with(terms_url=TERMS, **{"terms_url.de": german})
     headers = {"Accept-Language": "de"}

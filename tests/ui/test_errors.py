@@ -19,7 +19,7 @@ def at_field(page, field):
     return page.html.find(id=f"{field}-error").get_text(" ", strip=True).removeprefix("Error: ")
 
 
-def test_pages_m9_the_summary_has_the_words_of_the_fields_and_leads_to_them(site):
+def test_the_summary_has_the_words_of_the_fields_and_leads_to_them(site):
     page = submit(site, "/register", email="", password="")
     assert page.status_int == 422
     assert summary(page) == {
@@ -30,7 +30,7 @@ def test_pages_m9_the_summary_has_the_words_of_the_fields_and_leads_to_them(site
     assert at_field(page, "password") == "Choose a password."
 
 
-def test_pages_m9_one_error_is_one_line_that_leads_to_its_field(site):
+def test_one_error_is_one_line_that_leads_to_its_field(site):
     page = submit(site, "/password/forgot", email="ann")
     assert summary(page) == {at_field(page, "email"): "#email"}
 
@@ -47,7 +47,7 @@ def test_pages_m9_one_error_is_one_line_that_leads_to_its_field(site):
         ),
     ],
 )
-def test_pages_m4_the_login_page_uses_the_words_of_its_label(site_with, kinds, missing, wrong):
+def test_the_login_page_uses_the_words_of_its_label(site_with, kinds, missing, wrong):
     site = site_with(login_identifiers=kinds)
     page = submit(site, "/login", username="", password="")
     assert summary(page) == {missing: "#username", "Enter your password.": "#password"}
@@ -56,7 +56,7 @@ def test_pages_m4_the_login_page_uses_the_words_of_its_label(site_with, kinds, m
     assert line.startswith(wrong)
 
 
-def test_pages_m3_a_taken_address_leads_to_signing_in_and_to_a_new_password(site):
+def test_a_taken_address_leads_to_signing_in_and_to_a_new_password(site):
     site.user()
     page = submit(site, "/register", email="ann@example.com", password="purple wolf 77 tea")
     assert list(summary(page).values()) == ["#email"]
@@ -65,7 +65,7 @@ def test_pages_m3_a_taken_address_leads_to_signing_in_and_to_a_new_password(site
     assert " ".join(at_field(page, "email").split()).replace(" .", ".") in summary(page)
 
 
-def test_pages_m3_a_taken_username_asks_for_another(site_with):
+def test_a_taken_username_asks_for_another(site_with):
     site = site_with(login_identifiers="email username")
     site.user(username="ann")
     page = submit(
@@ -74,7 +74,7 @@ def test_pages_m3_a_taken_username_asks_for_another(site_with):
     assert summary(page) == {"This username is taken. Choose another.": "#username"}
 
 
-def test_pages_m5_a_locked_account_leads_to_a_new_password(site_with):
+def test_a_locked_account_leads_to_a_new_password(site_with):
     site = site_with(limits="on", limits_login_account="2/5 minutes")
     for name in ("ann@example.com", "nobody@example.com"):
         for _ in range(3):
@@ -86,7 +86,7 @@ def test_pages_m5_a_locked_account_leads_to_a_new_password(site_with):
         assert link == "/password/forgot"
 
 
-def test_pages_m2_the_login_page_says_what_it_is_for(site):
+def test_the_login_page_says_what_it_is_for(site):
     page = site.http.get("/account", status=302).follow()
     assert "Sign in to continue to your account." in page.text
     assert "to continue" not in site.http.get("/login").text
@@ -99,7 +99,7 @@ def ann(site):
     return site
 
 
-def test_pages_m8_a_wrong_password_does_not_hide_a_bad_new_address(ann):
+def test_a_wrong_password_does_not_hide_a_bad_new_address(ann):
     page = submit(
         ann, "/account/email", page="/account", email="ann at", current_password="wrong 1"
     )
@@ -107,7 +107,7 @@ def test_pages_m8_a_wrong_password_does_not_hide_a_bad_new_address(ann):
     assert ann.events()[-1] == "reauthentication.failed"
 
 
-def test_pages_m8_a_wrong_password_does_not_hide_a_weak_new_one(ann):
+def test_a_wrong_password_does_not_hide_a_weak_new_one(ann):
     fields = {"current_password": "wrong wrong", "password": WEAK}
     page = submit(ann, "/account/password", page="/account", **fields)
     assert list(summary(page).values()) == ["#password-current_password", "#password-password"]
@@ -117,6 +117,6 @@ def test_pages_m8_a_wrong_password_does_not_hide_a_weak_new_one(ann):
     assert list(summary(page).values()) == ["#password-password"]
 
 
-def test_pages_m8_a_missing_address_does_not_hide_a_weak_password(site):
+def test_a_missing_address_does_not_hide_a_weak_password(site):
     page = submit(site, "/register", email="", password=WEAK)
     assert list(summary(page).values()) == ["#email", "#password"]

@@ -16,7 +16,7 @@ def stylesheet(site, name):
 
 
 @pytest.mark.parametrize("name", ["authsite", "docs"])
-def test_pages_p1_p3_font_and_radius_are_properties_of_the_stylesheets(site_with, name):
+def test_p3_font_and_radius_are_properties_of_the_stylesheets(site_with, name):
     site = site_with(font="Inter, Segoe UI, sans-serif", corner_radius="4px")
     css = stylesheet(site, name)
     assert css.rstrip().endswith(':root{--font:"Inter", "Segoe UI", sans-serif;--radius:4px}')
@@ -30,7 +30,7 @@ def test_the_policy_of_pages_stays_strict(site_with):
     assert "font-src" not in policy
 
 
-def test_pages_m14_pages_and_mails_have_the_links_of_their_language(site_with):
+def test_pages_and_mails_have_the_links_of_their_language(site_with):
     site = site_with(
         base_url="http://localhost",
         footer_links="Imprint: /imprint",

@@ -28,11 +28,11 @@ def emblem(page):
         ("/login/not-me?token=x", [["dead"]]),
     ],
 )
-def test_pages_m7_an_outcome_has_a_sign(site, path, sign):
+def test_an_outcome_has_a_sign(site, path, sign):
     assert emblem(site.http.get(path, status="*")) == sign
 
 
-def test_pages_m7_a_confirmed_address_has_the_check_mark(site):
+def test_a_confirmed_address_has_the_check_mark(site):
     site.user()
     submit(site, "/email/link", email="ann@example.com")
     [mail] = site.mails()
@@ -42,7 +42,7 @@ def test_pages_m7_a_confirmed_address_has_the_check_mark(site):
     assert emblem(site.http.post("/email/verify", form)) == [["done"]]
 
 
-def test_pages_m6_a_reset_link_is_sent_again_and_signing_in_is_a_link(site):
+def test_a_reset_link_is_sent_again_and_signing_in_is_a_link(site):
     site.user(confirmed=True)
     page = submit(site, "/password/forgot", email="ann@example.com", next="/account?x=1").follow()
     assert page.html.select_one(".sent-to strong").text == "ann@example.com"
@@ -90,7 +90,7 @@ def test_a_reset_does_not_sign_in_and_leads_on_with_the_address(site):
 
 
 @pytest.mark.parametrize("email", ["ünïcode@example.com", "анна@example.com"])
-def test_pages_m12_other_letters_before_the_at_sign_get_a_message_of_their_own(site, email):
+def test_other_letters_before_the_at_sign_get_a_message_of_their_own(site, email):
     page = submit(site, "/register", email=email, password="purple wolf 77 tea")
     said = "Use an address with Latin letters before the @, without accents."
     assert page.status_int == 422

@@ -134,7 +134,7 @@ def test_operations_that_take_a_client_secret_cannot_be_tried_in_the_browser(ope
     assert token.locator("input").count() == 0
 
 
-def test_pages_m9_a_newcomer_registers_logs_in_and_calls_the_api_as_the_introduction_says(
+def test_a_newcomer_registers_logs_in_and_calls_the_api_as_the_introduction_says(
     new_context, tmp_path
 ):
     with pages_server(tmp_path) as (origin, _box):
@@ -152,14 +152,14 @@ def test_pages_m9_a_newcomer_registers_logs_in_and_calls_the_api_as_the_introduc
         assert docs.complaints == []
 
 
-def test_pages_m9_there_is_one_way_to_sign_in(opened):
+def test_there_is_one_way_to_sign_in(opened):
     assert opened.page.get_by_role("button", name="Sign in", exact=True).count() == 1
     assert opened.page.locator(".btn.authorize, .authorization__btn").count() == 0
     needs = opened.page.locator(".opblock.is-open[id$='-get_user'] .needs")
     assert needs.inner_text() == "access token"
 
 
-def test_pages_m9_without_the_web_client_a_token_is_typed_in(new_context, tmp_path):
+def test_without_the_web_client_a_token_is_typed_in(new_context, tmp_path):
     url = databases.migrated(databases.new_url("sqlite", tmp_path, "docs"))
     with serving(write_ini(tmp_path, url)) as http:
         docs = Docs(new_context, str(http.base_url).rstrip("/"))

@@ -49,7 +49,7 @@ def landed(person, url):
 
 
 @pytest.mark.parametrize("number", [0, 1], ids=["another port", "another host"])
-def test_pages_b1_a_login_leads_on_to_a_listed_origin(ann, others, number):
+def test_a_login_leads_on_to_a_listed_origin(ann, others, number):
     """trial 3: Chromium applies form-action to a redirect that answers the form."""
     target = f"{others[number]}/landing?a=b&c=d#e"
     ann.page.goto(f"{ann.origin}/login?{_next(target)}")
@@ -72,7 +72,7 @@ def _next(target):
     return urlencode({"next": target})
 
 
-def test_pages_m1_a_form_that_is_sent_after_its_session_ended(ann):
+def test_a_form_that_is_sent_after_its_session_ended(ann):
     ann.sign_in()
     ann.at("/account")
     ann.page.context.clear_cookies(name="authsite")
@@ -88,7 +88,7 @@ def test_pages_m1_a_form_that_is_sent_after_its_session_ended(ann):
     assert ann.troubles == []
 
 
-def test_pages_m1_after_a_mistake_the_address_can_be_entered_again(ann):
+def test_after_a_mistake_the_address_can_be_entered_again(ann):
     ann.sign_in()
     ann.at("/account")
     ann.follow("Security")
@@ -118,9 +118,7 @@ def variant(request, tmp_path_factory, others):
 @pytest.mark.parametrize(
     ("variant", "javascript"), [("A", False), ("B", True)], indirect=["variant"]
 )
-def test_pages_m5_registering_and_a_reset_lead_on_to_the_page(
-    variant, new_context, others, javascript
-):
+def test_registering_and_a_reset_lead_on_to_the_page(variant, new_context, others, javascript):
     bo = Person(new_context(java_script_enabled=javascript), *variant, *others)
     email = f"bo-{javascript}@example.com"
     bo.go("/account?a=b")

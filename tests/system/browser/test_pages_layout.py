@@ -16,7 +16,7 @@ def ann(new_context, server):
     return Person(new_context(), *server)
 
 
-def test_pages_p8_pages_fade_unless_the_reader_wants_less_motion(ann):
+def test_pages_fade_unless_the_reader_wants_less_motion(ann):
     ann.go("/login")
     rules = ann.page.evaluate("""() => [...document.styleSheets]
         .flatMap((sheet) => [...sheet.cssRules])
@@ -26,7 +26,7 @@ def test_pages_p8_pages_fade_unless_the_reader_wants_less_motion(ann):
 
 
 @pytest.mark.parametrize("width", [768, 1280])
-def test_pages_p2_the_card_is_in_the_middle_of_a_wide_window(ann, width):
+def test_the_card_is_in_the_middle_of_a_wide_window(ann, width):
     ann.page.set_viewport_size({"width": width, "height": 900})
     ann.go("/login")
     box = ann.page.locator(".page").evaluate("""(page) => {

@@ -143,7 +143,7 @@ def test_dates_are_in_the_readers_zone(ann):
     assert title.endswith(" UTC")
 
 
-def test_pages_m16_recent_times_say_how_long_ago_and_have_the_exact_one_as_title(ann):
+def test_recent_times_say_how_long_ago_and_have_the_exact_one_as_title(ann):
     register(ann, "ago@example.com")
     ann.follow("Security")
     ann.sees("Show all activity")
@@ -154,7 +154,7 @@ def test_pages_m16_recent_times_say_how_long_ago_and_have_the_exact_one_as_title
         assert (shown, title) == ("1 minute ago", exact)
 
 
-def test_pages_m4_events_are_under_the_days_of_the_readers_zone(ann):
+def test_events_are_under_the_days_of_the_readers_zone(ann):
     register(ann, "days@example.com")
     ann.follow("Security")
     ann.page.wait_for_function("document.querySelector('time[data-time]').title.includes(',')")
@@ -166,7 +166,7 @@ def test_pages_m4_events_are_under_the_days_of_the_readers_zone(ann):
     assert made[0] == ["today"]  # the stylesheet makes the first letter a capital
 
 
-def test_pages_m5_a_new_token_can_be_copied(new_context, server):
+def test_a_new_token_can_be_copied(new_context, server):
     context = new_context(permissions=["clipboard-read", "clipboard-write"])
     ann = Person(context, *server)
     register(ann, "copy@example.com")
@@ -181,7 +181,7 @@ def test_pages_m5_a_new_token_can_be_copied(new_context, server):
 
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["script", "no script"])
-def test_pages_m8_an_open_form_is_closed_by_cancel_at_its_end(new_context, server, javascript):
+def test_an_open_form_is_closed_by_cancel_at_its_end(new_context, server, javascript):
     ann = Person(new_context(java_script_enabled=javascript), *server)
     register(ann, f"cancel-{javascript}@example.com".lower())
     ann.follow("Security")
@@ -202,7 +202,7 @@ def test_pages_m8_an_open_form_is_closed_by_cancel_at_its_end(new_context, serve
         assert button.evaluate("(button) => button === document.activeElement")
 
 
-def test_pages_m6_the_data_arrives_as_a_file_and_the_page_stays(ann):
+def test_the_data_arrives_as_a_file_and_the_page_stays(ann):
     register(ann, "data@example.com")
     ann.at("/account")
     ann.follow("Download my data first")  # on the same page: it unfolds the form
@@ -223,7 +223,7 @@ def register(ann, email):
     ann.at("/account")
 
 
-def test_pages_m4_a_mistake_is_gone_while_its_field_is_corrected(ann):
+def test_a_mistake_is_gone_while_its_field_is_corrected(ann):
     ann.go("/register")
     ann.fill(email="ann at example", password="aaaaaaaaaaaa")
     ann.press("Create account")
@@ -243,7 +243,7 @@ def test_pages_m4_a_mistake_is_gone_while_its_field_is_corrected(ann):
     assert ann.page.locator(".summary, .error").count() == 0
 
 
-def test_pages_m4_a_single_mistake_leaves_no_empty_summary(ann):
+def test_a_single_mistake_leaves_no_empty_summary(ann):
     ann.go("/password/forgot")
     ann.fill(email="ann")
     ann.press("Send the link")
@@ -254,7 +254,7 @@ def test_pages_m4_a_single_mistake_leaves_no_empty_summary(ann):
     assert ann.page.locator(".summary, .error").count() == 0
 
 
-def test_pages_m6_the_mail_is_sent_again_after_half_a_minute(ann):
+def test_the_mail_is_sent_again_after_half_a_minute(ann):
     ann.go("/password/forgot")
     ann.fill(email=EMAIL)
     ann.page.clock.install()
@@ -272,7 +272,7 @@ def test_pages_m6_the_mail_is_sent_again_after_half_a_minute(ann):
     ann.page.locator("form[data-wait] button", has_text="in 30 s").wait_for()
 
 
-def test_pages_m6_without_the_script_it_is_sent_again_at_once(new_context, server):
+def test_without_the_script_it_is_sent_again_at_once(new_context, server):
     ann = Person(new_context(java_script_enabled=False), *server)
     ann.go("/password/forgot")
     ann.fill(email=EMAIL)
@@ -281,7 +281,7 @@ def test_pages_m6_without_the_script_it_is_sent_again_at_once(new_context, serve
     ann.sees("Check your e-mail")
 
 
-def test_pages_m18_what_was_done_is_said_once(ann):
+def test_what_was_done_is_said_once(ann):
     register(ann, "once@example.com")
     ann.page.locator("summary", has_text=": Profile").click()
     ann.page.locator("#profile-name").fill("Ann")

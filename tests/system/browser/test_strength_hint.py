@@ -46,7 +46,7 @@ def shown(ann):
     return int(hint.get_attribute("data-level")), hint.inner_text()
 
 
-def test_pages_m8_the_hint_and_the_server_agree_on_a_dozen_passwords(ann):
+def test_the_hint_and_the_server_agree_on_a_dozen_passwords(ann):
     hints, refusals = {}, {}
     for password in PASSWORDS:
         level, text = hint_of(ann, password)
